@@ -266,6 +266,27 @@ bool tally_cuda_lowers_directly(const tally_computation *c) {
     return c->entry && c->per_result == 1 && !skips_indices(c) && tally_lower_component(tally_cuda_lower(c)) >= 0;
 }
 
+bool tally_cuda_result_keeps_lane(const tally_computation *c) {
+    const bool is_same = c->desc.out == c->desc.in, is_float = tally_dtype_is_float(c->desc.out);
+    if (!tally_cuda_lowers_directly(c))
+        return false;
+    switch (tally_class_of(c->monoid)) {
+    case TALLY_CLASS_COUNT:
+        return !is_float;
+    case TALLY_CLASS_SUM:
+    case TALLY_CLASS_SQUARE:
+    case TALLY_CLASS_TOTAL:
+        return !is_float && !tally_dtype_is_float(c->desc.in);
+    case TALLY_CLASS_VALUE:
+    case TALLY_CLASS_BITS:
+        return is_same;
+    case TALLY_CLASS_MAGNITUDE:
+        return is_float ? is_same : tally_dtype_is_unsigned(c->desc.out) && c->out_bytes == c->in_bytes;
+    default:
+        return false;
+    }
+}
+
 bool tally_cuda_lowers_cheaply(const tally_computation *c) {
     enum { MOST_BYTES = 16 };
     return c->entry && tally_cuda_accumulator_bytes(c) <= MOST_BYTES &&

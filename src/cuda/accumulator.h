@@ -83,6 +83,10 @@ bool tally_cuda_needs_start(const tally_computation *computation);
 
 /* Whether a result is a component of the accumulator, except for a conversion. */
 bool tally_cuda_lowers_directly(const tally_computation *computation);
+
+/* Whether what a lane keeps follows from its result: integers lose only bits that no result shows. */
+bool tally_cuda_result_keeps_lane(const tally_computation *computation);
+
 /* Whether lowering takes no more than a few instructions, without a branch. */
 bool tally_cuda_lowers_cheaply(const tally_computation *c);
 

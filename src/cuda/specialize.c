@@ -297,6 +297,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"FEW_BLOCK", s->few_threads},
                    {"LOWERS_CHEAPLY", tally_cuda_lowers_cheaply(c)},
                    {"LOWERS_DIRECTLY", tally_cuda_lowers_directly(c)},
+                   {"RESULT_KEEPS_LANE", tally_cuda_result_keeps_lane(c)},
                    {"CUT_BYTES", s->cut_bytes},
                    {"WAVE_TILE", s->wave.tile},
                    {"WAVE_RING", s->wave.ring},

@@ -345,14 +345,21 @@ template <class T> constexpr bool IS_REAL = false;
 template <> constexpr bool IS_REAL<float> = true;
 template <> constexpr bool IS_REAL<double> = true;
 constexpr bool KEEPS_ALL =
-    FOLD_STAGED || (LOWERS_DIRECTLY && sizeof(kept_t) == sizeof(lane_t) &&
-                    IS_REAL<result_t> == IS_REAL<decltype(lane_t::a0)>);
-inline acc_t restored(const kept_t &kept) {
-    acc_t acc;
-    lane_t lane;
-    memcpy(&acc, &kept, FOLD_STAGED ? sizeof acc : 0);
-    memcpy(&lane, &kept, KEEPS_ALL && !FOLD_STAGED ? sizeof lane : 0);
-    return FOLD_STAGED ? acc : widen(lane);
+    FOLD_STAGED || RESULT_KEEPS_LANE ||
+    (LOWERS_DIRECTLY && sizeof(kept_t) == sizeof(lane_t) && IS_REAL<result_t> == IS_REAL<decltype(lane_t::a0)>);
+template <class K> inline acc_t restored(const K &kept) {
+    if constexpr (FOLD_STAGED) {
+        return kept;
+    } else {
+        lane_t lane;
+        if constexpr (RESULT_KEEPS_LANE && IS_REAL<decltype(lane_t::a0)>)
+            lane.a0 = value_of(kept);
+        else if constexpr (RESULT_KEEPS_LANE)
+            lane.a0 = (decltype(lane.a0))kept;
+        else
+            memcpy(&lane, &kept, KEEPS_ALL ? sizeof lane : 0);
+        return widen(lane);
+    }
 }
 
 /* A thread's items, in registers. */
@@ -389,22 +396,46 @@ inline uint32 or_lanes(uint32 value) {
 #endif
 }
 
-/* A bit for each of a thread's items. */
-template <bool AreMany> struct bits_of_items {
-    typedef uint32 type;
+/* A bit for each of a thread's items, in words: with 64 bits in one number, to look at one took three instructions. */
+struct item_bits {
+    enum { WORDS = ITEMS > WARP ? 2 : 1 };
+    uint32 low = 0, high = 0;
+
+    bool has(int k) const {
+        return (WORDS == 1 || k < WARP ? low : high) >> k % WARP & 1;
+    }
+    bool has_some(int k, int count) const { /* all in one word */
+        return (WORDS == 1 || k < WARP ? low : high) >> k % WARP & ((1u << count) - 1);
+    }
+    uint32 all() const {
+        return low | high;
+    }
+    uint32 count() const {
+        return __popc(low) + (WORDS > 1 ? __popc(high) : 0);
+    }
+    uint32 first() const { /* there is one */
+        return WORDS == 1 || low ? __ffs(low) - 1 : WARP + __ffs(high) - 1;
+    }
+    uint32 last() const {
+        return WORDS > 1 && high ? 2 * WARP - 1 - __clz(high) : WARP - 1 - __clz(low);
+    }
+    void drop_first() {
+        high &= low ? high : high - 1;
+        low &= low - 1;
+    }
+    void add(uint32 k) {
+        low |= k < WARP ? 1u << k : 0;
+        high |= k < WARP ? 0 : 1u << k % WARP;
+    }
 };
-template <> struct bits_of_items<true> {
-    typedef uint64 type;
-};
-typedef typename bits_of_items<(ITEMS > WARP)>::type item_bits;
-enum { HAS_UPPER = ITEMS > WARP, UPPER = HAS_UPPER ? WARP : 0 /* bits from here on are the second word's */ };
 
 inline item_bits heads_of_thread(const tile_memory &s) {
     constexpr uint32 a_word = ITEMS < WARP ? ITEMS : WARP;
     const uint32 begin = threadIdx.x * ITEMS, word = s.heads[begin / WARP] >> begin % WARP;
-    item_bits bits = a_word < WARP ? word & ((1u << a_word % WARP) - 1) : word;
-    if (HAS_UPPER)
-        bits |= (item_bits)s.heads[begin / WARP + 1] << UPPER;
+    item_bits bits;
+    bits.low = a_word < WARP ? word & ((1u << a_word % WARP) - 1) : word;
+    if (item_bits::WORDS > 1)
+        bits.high = s.heads[begin / WARP + 1];
     return bits;
 }
 
@@ -413,10 +444,12 @@ inline item_bits heads_of_thread(const tile_memory &s) {
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
     constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
+    tile results = t;
+    results.results = stays_in_shared(t.results);
     const uint32 begin = threadIdx.x * ITEMS;
     item_bits mine = heads_of_thread(s);
     if (t.count < TILE && t.count / ITEMS == threadIdx.x) /* what lies behind the input is a group, too */
-        mine |= (item_bits)1 << t.count % ITEMS;
+        mine.add(t.count % ITEMS);
     const uint32 rank = rank_of(s, begin);
     thread_items items;
     items.read(t);
@@ -425,28 +458,29 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
 
     brief<tile_lane> run;
     tile_lane first = identity_as<tile_lane>();
+    const bool has_heads = mine.all() != 0;
+    const uint32 earliest = has_heads ? mine.first() : 0, number = rank + mine.count();
     uint32 start = 0;
     int to = ((int)rank - 1) * (int)sizeof(kept_t); /* in bytes; what the thread's first head ends is stored again when it is whole */
-    const item_bits earliest = mine & -mine;
-    const uint32 number = rank + __popcll(mine);
-    item_bits any = or_lanes((uint32)mine);
-    if (HAS_UPPER)
-        any |= (item_bits)or_lanes((uint32)(mine >> UPPER)) << UPPER;
-    auto step = [&](int k, item_bits heads) {
-        const item_bits bit = (item_bits)1 << k;
+    item_bits any;
+    any.low = or_lanes(mine.low);
+    if (item_bits::WORDS > 1)
+        any.high = or_lanes(mine.high);
+    auto step = [&](int k, bool is_head) {
         if (LOWERS_CHEAPLY || FOLD_STAGED) { /* without a branch, which most steps of a warp would take */
-            if (heads & bit)
-                *t.result_at(to) = kept(t, run.sum(), start, begin + k);
-            to += heads & bit ? sizeof(kept_t) : 0;
+            if (is_head) {
+                *results.result_at(to) = kept(t, run.sum(), start, begin + k);
+                to += sizeof(kept_t);
+            }
             if (!KEEPS_ALL)
-                first = earliest & heads & bit ? run.sum() : first;
-            start = NEEDS_START && heads & bit ? begin + k : start;
-            run = heads & bit ? brief<tile_lane>() : run;
-        } else if (heads & bit) {
-            if (earliest & bit)
+                first = is_head && earliest == k ? run.sum() : first;
+            start = NEEDS_START && is_head ? begin + k : start;
+            run = is_head ? brief<tile_lane>() : run;
+        } else if (is_head) {
+            if (earliest == k)
                 first = run.sum();
             else
-                *t.result_at(to) = kept(t, run.sum(), start, begin + k);
+                *results.result_at(to) = kept(t, run.sum(), start, begin + k);
             to += sizeof(kept_t);
             start = begin + k;
             run = {};
@@ -455,22 +489,22 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     };
 #pragma unroll UNROLLED
     for (int k = 0; k < ITEMS; k += STEPS) {
-        if (any >> k & ((1u << STEPS) - 1)) {
+        if (any.has_some(k, STEPS)) {
 #pragma unroll
             for (int j = 0; j < STEPS; j++)
-                step(k + j, mine);
+                step(k + j, mine.has(k + j));
         } else {
 #pragma unroll
             for (int j = 0; j < STEPS; j++)
-                step(k + j, 0);
+                step(k + j, false);
         }
     }
-    start = mine ? begin + 2 * WARP - 1 - __clzll(mine) : 0;
+    start = has_heads ? begin + mine.last() : 0;
 
-    const joined j = join(s.joins, mine != 0, widen_in(t, run.sum()));
-    if (mine) {
+    const joined j = join(s.joins, has_heads, widen_in(t, run.sum()));
+    if (has_heads) {
         const acc_t ended = combine(j.before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen_in(t, first));
-        const uint32 head = begin + __ffsll(mine) - 1;
+        const uint32 head = begin + earliest;
         if (rank) {
             *t.result((int)rank - 1) = kept(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
         } else {

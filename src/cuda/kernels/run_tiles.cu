@@ -17,8 +17,8 @@ inline void list_heads(const tile_memory &s, runs_memory &r) {
     const uint32 begin = threadIdx.x * ITEMS;
     uint32 number = rank_of(s, begin);
 #pragma unroll 1
-    for (item_bits bits = heads_of_thread(s); bits; bits &= bits - 1)
-        r.at[number++] = (uint16)(begin + __ffsll(bits) - 1);
+    for (item_bits bits = heads_of_thread(s); bits.all(); bits.drop_first())
+        r.at[number++] = (uint16)(begin + bits.first());
 }
 
 /* Whether the keys of so many heads are found faster by the heads' bits than by a list of them. */

@@ -117,6 +117,9 @@ template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
 }
 
 inline void hide(unsigned &) {}
+template <class T> inline T *stays_in_shared(T *p) {
+    return p;
+}
 
 inline unsigned ordinal_of_block() {
     return emulate::scheduler->ordinal_of_block();
