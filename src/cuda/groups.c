@@ -77,7 +77,7 @@ static void cut_for_long(const tally_cuda_device *device, const tally_computatio
  * elements' place, unless some are certainly empty: sums of 20 million i64 in segments of one took 277 us by blocks on
  * an H100 and 306 merged. */
 static bool are_short(const tally_cuda_sizes *sizes, const tally_shape *shape) {
-    const bool in_place = sizes->fold_results == sizes->fold_tile;
+    const bool in_place = !sizes->folds_by_warps && sizes->fold_results == sizes->fold_tile;
     if (!sizes->merged_tile || shape->groups <= shape->extent / sizes->merged_mean)
         return false;
     return !in_place || shape->groups > shape->extent || shape->groups < shape->extent - shape->extent / 4;
@@ -146,10 +146,10 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         return;
     if (keys)
         cut_runs(device, c, sizes, resident, shape->extent, cut);
-    else if (sizes->folds_by_warps)
-        cut_for_warps(sizes, shape, cut);
     else if (are_short(sizes, shape))
         cut_for_merged(sizes, shape, cut);
+    else if (sizes->folds_by_warps)
+        cut_for_warps(sizes, shape, cut);
     else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
         cut_for_long(device, c, sizes, shape->extent, cut);
     else
@@ -199,8 +199,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
-                               !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
-                               !cut->folds.are_merged;
+                               !refuses_empty && !l->size && args.segments && !cut->folds.are_long;
     const bool is_speculative =
         l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES && args.segments <= args.n / SPECULATIVE_MEAN;
     const uint64_t looks = args.segments / LOOKS, chunks = cut->folds.chunks;
@@ -211,8 +210,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     args.cuts = l->workspace + cut->partials;
     args.first = l->workspace + cut->first;
     args.check_before = !while_running;
-    args.is_merged = cut->folds.are_merged;
-    if (args.check_before && !l->size && !cut->folds.are_merged && (cut->folds.are_long || is_speculative))
+    if (args.check_before && !l->size && (cut->folds.are_long || is_speculative))
         args.speculative = (uint32_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
     args.check_while_running = while_running;
     tally_status status = tally_cuda_enqueue(l, k->clear_control, (tally_cuda_grid){.x = 1, .threads = 1}, &args,
@@ -220,16 +218,38 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     tally_cuda_grid grid = {
         .x = blocks_for(l, most(looks, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
     if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, cut->folds.are_merged ? k->place_ends : k->place_groups, grid, &args,
-                                    "launching the search for segments");
-    const CUfunction fold = cut->folds.are_merged ? k->fold_merged
-                            : cut->folds.are_long ? k->fold_long_segments
-                                                  : k->fold_segments;
+        status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
+    const CUfunction fold = cut->folds.are_long ? k->fold_long_segments : k->fold_segments;
     grid.x = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, fold, grid, &args, "launching a reduction of segments");
     if (status == TALLY_OK)
         status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
+    return status;
+}
+
+static tally_status launch_merged(const tally_cuda_launch *l, bool refuses_empty) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    tally_cuda_groups_args args = segments_of(l, refuses_empty);
+    tally_cuda_warps_args of_warps = {.told = args.told}; /* what this kernel takes if the plan has those of warps */
+    tally_cuda_grid grid = {.x = 1, .threads = 1};
+    args.tiles = args.chunks = cut->folds.tiles;
+    args.cuts = l->workspace + cut->partials;
+    args.first = l->workspace + cut->first;
+    tally_status status = tally_cuda_enqueue(
+        l, k->clear_control, grid, l->plan->sizes.folds_by_warps ? (void *)&of_warps : &args, "clearing the workspace");
+    grid = (tally_cuda_grid){.x = blocks_for(l, most(args.segments / LOOKS, args.tiles)),
+                             .threads = TALLY_CUDA_FOLD_BLOCK,
+                             .starts_early = true};
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->place_ends, grid, &args, "launching the search for segments");
+    grid.x = args.tiles;
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->fold_merged, grid, &args, "launching a reduction of short segments");
+    grid.x = divide_up(args.tiles, TALLY_CUDA_FOLD_BLOCK);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->fold_merged_cuts, grid, &args, "launching the end of a reduction by groups");
     return status;
 }
 
@@ -346,5 +366,7 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
         return launch_runs(l);
     if (l->cut->folds.few)
         return launch_few(l, refuses_empty);
+    if (l->cut->folds.are_merged)
+        return launch_merged(l, refuses_empty);
     return l->plan->sizes.folds_by_warps ? launch_by_warps(l, refuses_empty) : launch_segments(l, refuses_empty);
 }

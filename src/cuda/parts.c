@@ -62,19 +62,30 @@ static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, t
 /* 360 ms */
 static const char *const warps[] = {WARPS, tally_cuda_kernels_warp_heads, tally_cuda_kernels_warp_fold, NULL};
 /* 260 ms */
-static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,    WARPS,
-                                            tally_cuda_kernels_clear_control, tally_cuda_kernels_segment_words,
-                                            tally_cuda_kernels_mark_segments, tally_cuda_kernels_warp_ends,
-                                            tally_cuda_kernels_fold_cuts,     NULL};
-static const char *const segments[] = {tally_cuda_kernels_offsets,       GROUPS,
-                                       tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,
-                                       tally_cuda_kernels_fold_segments, tally_cuda_kernels_segment_ends,
-                                       tally_cuda_kernels_fold_cuts,     NULL};
+static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,
+                                            WARPS,
+                                            tally_cuda_kernels_clear_control,
+                                            tally_cuda_kernels_segment_words,
+                                            tally_cuda_kernels_mark_segments,
+                                            tally_cuda_kernels_warp_ends,
+                                            tally_cuda_kernels_fold_cuts,
+                                            entry_fold_cuts,
+                                            NULL};
+static const char *const segments[] = {tally_cuda_kernels_offsets,
+                                       GROUPS,
+                                       tally_cuda_kernels_clear_control,
+                                       tally_cuda_kernels_fold_tile,
+                                       tally_cuda_kernels_fold_segments,
+                                       tally_cuda_kernels_segment_ends,
+                                       tally_cuda_kernels_fold_cuts,
+                                       entry_fold_cuts,
+                                       NULL};
 static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GROUPS,
                                             tally_cuda_kernels_append,        tally_cuda_kernels_warp_rows,
                                             tally_cuda_kernels_long_segments, NULL};
-static const char *const merged_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_merged_segments,
-                                              NULL};
+static const char *const merged_segments[] = {
+    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_merged_segments, tally_cuda_kernels_fold_cuts,
+    entry_fold_merged_cuts,     NULL};
 /* 500 ms */
 static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_pipeline,
@@ -89,6 +100,7 @@ static const char *const few_runs[] = {RUNS,
                                        tally_cuda_kernels_fold_tile,
                                        tally_cuda_kernels_run_tiles,
                                        tally_cuda_kernels_fold_cuts,
+                                       entry_fold_cuts,
                                        tally_cuda_kernels_few_runs,
                                        NULL};
 

@@ -288,13 +288,13 @@ static unsigned long_mean_of(const tally_computation *c) {
 
 /* Short segments, with empty ones among them, by merged_segments.cu. */
 static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    enum { ITEMS = 16, MEAN = 4, MOST_BYTES = 16 };
-    if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || s->folds_by_warps || s->slot_bytes > MOST_BYTES ||
-        tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
+    enum { ITEMS = 28, WIDE_ITEMS = 20, MEAN = 4, MOST_BYTES = 16 };
+    const bool is_wide = s->slot_bytes > 8 || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || s->slot_bytes > MOST_BYTES)
         return;
-    s->merged_tile = TALLY_CUDA_FOLD_BLOCK * ITEMS;
+    s->merged_tile = TALLY_CUDA_FOLD_BLOCK * (is_wide ? WIDE_ITEMS : ITEMS);
     s->merged_mean = MEAN;
-    s->merged_blocks = s->slot_bytes <= 8 ? 8 : 4;
+    s->merged_blocks = is_wide ? 4 : most(s->slot_bytes, c->in_bytes) > 4 ? 6 : 8;
 }
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {

@@ -77,8 +77,7 @@ inline uint32 find_borders(const groups_args &p, bool is_there, bool ends, uint6
     return borders;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p SIZED) {
-    TAKE_TILES(p)
+inline void fold_all_cuts(const groups_args &p) {
     __shared__ uint64 longest[BLOCK / WARP];
     __shared__ uint32 count;
     if (threadIdx.x == 0)

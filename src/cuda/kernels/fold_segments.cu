@@ -67,13 +67,16 @@ struct tile_groups {
         }
 #pragma unroll 1
         for (uint32 k = threadIdx.x + BLOCK; k < count; k += AT_A_TIME * BLOCK) {
+            const index_t *from = offsets + k;
             uint32 begins[AT_A_TIME];
 #pragma unroll
             for (uint32 j = 0; j < AT_A_TIME; j++)
-                begins[j] = (uint32)offsets[k + j * BLOCK < count ? k + j * BLOCK : k]; /* or the same once more */
+                if (k + j * BLOCK < count)
+                    begins[j] = (uint32)from[j * BLOCK];
 #pragma unroll
             for (uint32 j = 0; j < AT_A_TIME; j++)
-                use(begins[j]);
+                if (k + j * BLOCK < count)
+                    use(begins[j]);
         }
     }
     /* The same for the segments that are not empty, by a search at each element. */
@@ -97,9 +100,10 @@ struct tile_groups {
 /* Marks where the tile's segments begin, and where the last segment of all ends; returns the number of heads. An empty
  * segment begins where the next one does, so it adds no head. */
 inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
+    uint32 *const words = stays_in_shared(s.heads);
     auto mark = [&](uint32 at) {
         if (at < t.count)
-            atomicOr(&s.heads[at / WARP], 1u << at % WARP);
+            atomicOr(&words[at / WARP], 1u << at % WARP);
     };
     for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += BLOCK)
         s.heads[w] = 0;

@@ -6,19 +6,22 @@
  * wait in shared memory in the order of their segments, so they are stored side by side. Parts of segments that cross
  * tiles are kept, and the last launch folds them (fold_cuts.cu). */
 enum {
-    ITEMS = 16,
-    TILE = BLOCK * ITEMS,
+    /* Threads' elements then begin in different banks for most lengths: with 32, those of segments of one would all lie
+     * in two. */
+    ITEMS = MERGED_TILE / BLOCK,
+    TILE = MERGED_TILE,
     WARPS = BLOCK / WARP,
     WIDTH = sizeof(in_t) > sizeof(acc_t) ? sizeof(in_t) : sizeof(acc_t),
-    PLACE = TILE * WIDTH + 32 /* bytes: elements from a vector's beginning on, and behind them results likewise */
+    PLACE = TILE * WIDTH + 48 /* bytes: elements from a vector's beginning on, one to spare, and results likewise */
 };
-static_assert(TILE == MERGED_TILE && ITEMS <= LANE_LIMIT);
+static_assert(ITEMS <= LANE_LIMIT && ITEMS <= WARP && ITEMS % 4 == 0);
 
 struct merged_memory {
     alignas(16) uint8 ends[TILE]; /* 1: the item is an end */
     uint32 of_warp[WARPS];        /* ends */
     join_memory joins;
     alignas(16) uint8 place[PLACE];
+    alignas(16) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) + 48 : 16];
 };
 
 /* Items [number * TILE, number * TILE + count): the ends of segments [from, to) and the elements from 'first' on. */
@@ -45,32 +48,35 @@ struct merged_tile {
     }
 };
 
-/* Starts to copy the elements; returns the bytes before the first of them. */
-inline uint32 fetch(const groups_args &p, uint8 *to, const merged_tile &t) {
-    const in_t *from = p.x + t.first;
+/* Starts to copy the elements of an array; returns the bytes before the first of them. Whole vectors are copied where
+ * the array has them, and what is left at its ends, less than three vectors, element by element. */
+inline uint32 fetch(const in_t *array, uint64 n, uint8 *to, const merged_tile &t) {
+    const in_t *from = array + t.first;
     const uint32 before = (uint64)from & 15;
     if (!is_aligned(from)) {
         for (uint32 e = threadIdx.x; e < t.elements; e += BLOCK)
             ((in_t *)to)[e] = load(from + e);
         return 0;
     }
-    const in_t *vectors = from - before / sizeof(in_t), *end = p.x + p.n;
     constexpr uint32 vector = 16 / sizeof(in_t);
-    for (uint32 k = threadIdx.x * vector; k < before / sizeof(in_t) + t.elements; k += BLOCK * vector) {
+    const in_t *low = from - before / sizeof(in_t);
+    const uint64 inside = (uint64)(array + n - low) / vector; /* whole vectors from low on */
+    const uint32 count = before / (uint32)sizeof(in_t) + t.elements, vectors = (count + vector - 1) / vector;
+    const uint32 begin = low < array, end = inside < vectors ? (uint32)inside : vectors;
+#pragma unroll 4
+    for (uint32 v = begin + threadIdx.x; v < end; v += BLOCK)
 #if TALLY_ARCHITECTURE >= 80
-        if (vectors + k >= p.x && vectors + k + vector <= end) {
-            copy_ahead<16>(to + k * sizeof(in_t), vectors + k);
-            continue;
-        }
-#endif
-#pragma unroll 1
-        for (uint32 j = k; j < k + vector; j++)
-            if (vectors + j >= p.x && vectors + j < end)
-                ((in_t *)to)[j] = vectors[j];
-    }
-#if TALLY_ARCHITECTURE >= 80
+        copy_ahead<16>(to + v * 16, low + v * vector);
     end_copies_ahead();
+#else
+        *(uint4 *)(to + v * 16) = *(const uint4 *)(low + v * vector);
 #endif
+    const uint32 head = begin * vector, rest = (begin < end ? end : begin) * vector;
+    for (uint32 k = threadIdx.x; k < head || k - head + rest < count; k += BLOCK) {
+        const uint32 e = k < head ? k : k - head + rest;
+        if (low + e >= array && e < count)
+            ((in_t *)to)[e] = low[e];
+    }
     return before;
 }
 
@@ -78,46 +84,36 @@ inline uint32 fetch(const groups_args &p, uint8 *to, const merged_tile &t) {
 inline void mark_ends(merged_memory &s, const groups_args &p, const merged_tile &t) {
     enum { AT_A_TIME = 8 };
     const index_t *offsets = p.offsets + t.from + 1;
-    auto mark = [&](uint32 k, index_t offset) {
-        if (k < t.ends)
-            s.ends[(uint32)((uint64)offset - t.first) + k] = 1;
-    };
+    const uint32 first = (uint32)t.first;
     if (!is_aligned(offsets)) {
         for (uint32 k = threadIdx.x; k < t.ends; k += BLOCK)
-            mark(k, load(offsets + k));
+            s.ends[(uint32)load(offsets + k) - first + k] = 1;
         return;
     }
 #pragma unroll 1
     for (uint32 k = threadIdx.x; k < t.ends; k += AT_A_TIME * BLOCK) {
+        const index_t *from = offsets + k;
         index_t few[AT_A_TIME];
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++)
-            few[j] = offsets[k + j * BLOCK < t.ends ? k + j * BLOCK : k];
+            if (k + j * BLOCK < t.ends)
+                few[j] = from[j * BLOCK];
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++)
-            mark(k + j * BLOCK, few[j]);
+            if (k + j * BLOCK < t.ends)
+                s.ends[(uint32)few[j] - first + k + j * BLOCK] = 1;
     }
 }
 
-/* The ends among a thread's items, a byte each. */
-struct ends_of_thread {
-    uint32 word[ITEMS / 4];
-
-    ends_of_thread(const merged_memory &s) {
-        const uint4 bytes = *(const uint4 *)(s.ends + threadIdx.x * ITEMS);
-        memcpy(word, &bytes, 16);
-    }
-    bool at(int k) const {
-        return word[k / 4] >> k % 4 * 8 & 1;
-    }
-    uint32 count() const {
-        uint32 sum = 0;
+/* The ends among a thread's items, a bit each. */
+inline uint32 ends_of_thread(const merged_memory &s) {
+    const uint32 *bytes = (const uint32 *)(s.ends + threadIdx.x * ITEMS);
+    uint32 bits = 0;
 #pragma unroll
-        for (int w = 0; w < ITEMS / 4; w++)
-            sum += __popc(word[w]);
-        return sum;
-    }
-};
+    for (int w = ITEMS / 4 - 1; w >= 0; w--) /* the product has the bytes' bits side by side at its top */
+        bits = __funnelshift_l(bytes[w] * 0x10204080, bits, 4);
+    return bits;
+}
 
 /* The ends before the thread's. */
 inline uint32 rank_ends(merged_memory &s, uint32 mine) {
@@ -140,15 +136,17 @@ inline uint32 rank_ends(merged_memory &s, uint32 mine) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(groups_args p) {
     __shared__ merged_memory s;
-    *(uint4 *)(s.ends + threadIdx.x * ITEMS) = uint4();
+    for (uint32 k = threadIdx.x; k < TILE / 16; k += BLOCK)
+        ((uint4 *)s.ends)[k] = uint4();
     __syncthreads();
     wait_for_last();
     let_next_start();
     const merged_tile t(p, blockIdx.x);
     if (t.refused)
         return;
-    const in_t *x = (const in_t *)(s.place + fetch(p, s.place, t));
-    acc_t *results = (acc_t *)(s.place + ((uint8 *)(x + t.elements) - s.place + 15) / 16 * 16);
+    const in_t *x = (const in_t *)(s.place + fetch(p.x, p.n, s.place, t));
+    const in_t *y = HAS_SECOND ? (const in_t *)(s.seconds + fetch(p.y, p.n, s.seconds, t)) : x;
+    acc_t *results = (acc_t *)(s.place + ((uint8 *)(x + t.elements + 1) - s.place + 15) / 16 * 16);
     mark_ends(s, p, t);
     const bool is_open = t.is_open(p);
 #if TALLY_ARCHITECTURE >= 80
@@ -156,23 +154,29 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
 #endif
     __syncthreads();
 
-    const ends_of_thread ends(s);
-    const uint32 count = ends.count(), rank = rank_ends(s, count);
-    uint32 e = threadIdx.x * ITEMS - rank, r = rank;
+    const uint32 ends = ends_of_thread(s), count = __popc(ends), rank = rank_ends(s, count);
+    const uint32 begin = threadIdx.x * ITEMS, left = t.elements + t.ends - begin;
+    const uint32 items = t.elements + t.ends <= begin ? 0 : left < ITEMS ? (1u << left) - 1 : ~0u;
+    const uint32 elements = items & ~ends;
+    const uint32 place = begin - rank < t.elements ? begin - rank : t.elements;
+    const in_t *from = stays_in_shared(x + place);
+    const int64 partner = y - x; /* an element's */
+    acc_t *to = stays_in_shared(results + rank);
+    uint64 index = t.first + (begin - rank);
     running<lane_t> run;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) { /* without a branch, so several loads are under way */
-        const bool is_end = ends.at(k);
-        in_t item = in_t();
-        if (e < t.elements) /* behind them are results */
-            item = x[e];
+        const bool is_end = ends >> k & 1;
+        const in_t item = *from, second = HAS_SECOND ? from[partner] : item; /* behind the last is one to spare */
         if (is_end)
-            results[r] = widen(run.sum());
+            *to++ = widen(run.sum());
         running<lane_t> next = run;
-        next.append(value_of(item), value_t(0), t.first + e);
+        next.append(value_of(item), HAS_SECOND ? value_of(second) : value_t(0), index);
         run = is_end ? running<lane_t>() : next;
-        r += is_end;
-        e += !is_end;
+        if (elements >> k & 1) {
+            from++;
+            index++;
+        }
     }
     const joined j = join(s.joins, count != 0, widen(run.sum()));
     if (count)
@@ -226,3 +230,26 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_ends(groups_args p) {
     tell(is_aligned(p.offsets) ? place_all<true>(p) : place_all<false>(p), p.refuses_empty, &p.told->refused,
          &p.told->not_bad);
 }
+
+/* ---- the launch behind, fold_cuts.cu ---- */
+
+enum { ENDS_STAND = 1 }; /* the launch before the folds has found them */
+
+/* The segment that began in an earlier tile and ends in this one, if there is one. */
+struct ending {
+    uint64 group, start, count;
+    uint64 first; /* the tile that it began in */
+};
+
+inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
+    const uint64 from = p.first[number], base = begin_of(p, 0);
+    if (from == (number + 1 < p.tiles ? p.first[number + 1] : p.segments) || from == p.segments) /* or bad */
+        return false;
+    e->group = from;
+    e->start = begin_of(p, from);
+    e->count = begin_of(p, from + 1) - e->start;
+    e->first = (e->start - base + from) / TILE;
+    return e->start - base + from < number * TILE;
+}
+
+inline void finish_crowds(const groups_args &) {}

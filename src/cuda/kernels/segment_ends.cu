@@ -8,21 +8,7 @@ struct ending {
     uint64 first; /* the tile that it began in */
 };
 
-/* The same if a tile has items of merged_segments.cu. */
-inline bool find_merged_ending(const groups_args &p, uint64 number, ending *e) {
-    const uint64 from = p.first[number], base = begin_of(p, 0);
-    if (from == (number + 1 < p.tiles ? p.first[number + 1] : p.segments) || from == p.segments) /* or bad */
-        return false;
-    e->group = from;
-    e->start = begin_of(p, from);
-    e->count = begin_of(p, from + 1) - e->start;
-    e->first = (e->start - base + from) >> p.tile_bits;
-    return e->start - base + from < number << p.tile_bits;
-}
-
 inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
-    if (p.is_merged)
-        return find_merged_ending(p, number, e);
     const uint64 low = number << p.tile_bits;
     /* If all tiles are speculative, this may run before the launch that finds their segments has ended. */
     const uint64 from = p.speculative >= p.tiles ? first_from(p.offsets, p.segments, low) : p.first[number];
