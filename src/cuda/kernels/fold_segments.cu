@@ -256,28 +256,29 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
 
 /* Checks the offsets, and finds the first segment of each tile from those of its neighbours. */
 inline findings place_all(const groups_args &p) {
-    enum { AT_A_TIME = 4 };
     findings f = {NOT_FOUND, NOT_FOUND};
-    const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
-    for (uint64 done = 0; done <= p.segments; done += AT_A_TIME * stride) {
-        index_t begin[AT_A_TIME], end[AT_A_TIME];
-#pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            const uint64 g = done + k * stride + me, there = g < p.segments ? g : p.segments;
-            begin[k] = offset_at(p, there ? there - 1 : 0);
-            end[k] = offset_at(p, there);
-        }
-#pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            const uint64 g = done + k * stride + me;
-            if (g && g <= p.segments)
-                look_at(&f, g - 1, begin[k], end[k], p.n);
-            else if (g == p.segments && (uint64)end[k] > p.n)
-                f.bad = g;
-            const uint64 from = g ? ((uint64)begin[k] >> p.tile_bits) + 1 : 0;
-            const uint64 to = g < p.segments ? ((uint64)end[k] >> p.tile_bits) + 1 : p.tiles;
-            note_first(p.first, g, from, g > p.segments ? 0 : to < p.tiles ? to : p.tiles);
-        }
+    const auto most = (unsigned_of<sizeof(index_t)>::type)most_offset(p.n);
+    const bool refuses_empty = p.refuses_empty;
+    go_through(p.offsets, p.segments, [&](bool is_there, uint64 g, auto begin, auto end) {
+        const auto from = begin >> p.tile_bits, to = end >> p.tile_bits;
+        const bool is_bad = begin > end || end > most, is_empty = refuses_empty && begin == end;
+        if (!__ballot_sync(ALL_LANES, is_there && (from < to || is_bad || is_empty)))
+            return;
+        if (is_there && is_bad)
+            f.bad = g < f.bad ? g : f.bad;
+        else if (is_there && is_empty)
+            f.empty = g < f.empty ? g : f.empty;
+        const uint64 behind = is_there ? to + (uint64)1 : 0;
+        note_first(p.first, g + 1, from + (uint64)1, behind < p.tiles ? behind : p.tiles);
+    });
+    if (blockIdx.x == 0 && threadIdx.x < WARP) { /* up to the first segment, and behind the last */
+        const bool is_mine = threadIdx.x == 0;
+        const uint64 begin = begin_of(p, 0), end = begin_of(p, p.segments);
+        const uint64 before = p.segments ? (begin >> p.tile_bits) + 1 : p.tiles;
+        note_first(p.first, 0, 0, !is_mine ? 0 : before < p.tiles ? before : p.tiles);
+        note_first(p.first, p.segments, is_mine && p.segments ? (end >> p.tile_bits) + 1 : p.tiles, p.tiles);
+        if (is_mine && end > p.n)
+            f.bad = p.segments < f.bad ? p.segments : f.bad;
     }
     return f;
 }

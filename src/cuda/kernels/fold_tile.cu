@@ -63,14 +63,6 @@ struct tile {
 
 /* ---- memory ---- */
 
-template <int Bytes> struct unsigned_of;
-template <> struct unsigned_of<4> {
-    typedef uint32 type;
-};
-template <> struct unsigned_of<8> {
-    typedef uint64 type;
-};
-
 /* Permutes the vectors of 16 bytes within each 128 bytes, so that neither threads that work on stretches of equal
  * length nor threads that copy neighbouring vectors cause bank conflicts. The pattern repeats every 2048 bytes. */
 inline uint32 placed(uint32 at) {

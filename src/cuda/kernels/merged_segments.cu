@@ -195,31 +195,31 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
 
 /* ---- the launch before ---- */
 
-/* Checks the offsets, and finds the first end of each tile: behind 'begin' items, with those before segment g, a tile
- * begins with end g at the earliest. */
-template <bool Aligned> inline findings place_all(const groups_args &p) {
-    enum { AT_A_TIME = 4 };
+/* Checks the offsets, and finds the first end of each tile: the items of segment g are those from its begin + g to its
+ * end + g. Hardly any segment has the first item of a tile. 'position' has room for the number of items. */
+template <class position> inline findings place_all(const groups_args &p) {
     findings f = {NOT_FOUND, NOT_FOUND};
-    const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
-    const uint64 base = begin_of(p, 0);
-    for (uint64 done = 0; done <= p.segments; done += AT_A_TIME * stride) {
-        uint64 begin[AT_A_TIME], end[AT_A_TIME];
-#pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            const uint64 g = done + k * stride + me;
-            const index_t *from = p.offsets + (g < p.segments ? g : p.segments);
-            begin[k] = (uint64)(Aligned ? *from : load_slowly(from));
-            end[k] = g < p.segments ? (uint64)(Aligned ? from[1] : load_slowly(from + 1)) : begin[k];
-        }
-#pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            const uint64 g = done + k * stride + me;
-            if (g < p.segments)
-                look_at(&f, g, (index_t)begin[k], (index_t)end[k], p.n);
-            const uint64 from = (begin[k] - base + g + TILE - 1) / TILE;
-            const uint64 to = g < p.segments ? (end[k] - base + g + TILE) / TILE : p.tiles;
-            note_first(p.first, g, from, g > p.segments ? 0 : to < p.tiles ? to : p.tiles);
-        }
+    const auto most = (unsigned_of<sizeof(index_t)>::type)most_offset(p.n);
+    const bool refuses_empty = p.refuses_empty;
+    const position base = (position)begin_of(p, 0);
+    go_through(p.offsets, p.segments, [&](bool is_there, uint64 g, auto begin, auto end) {
+        const position from = (position)begin - base + (position)g, to = (position)end - base + (position)g;
+        const position last = to / TILE; /* the tile of the end */
+        const bool is_bad = begin > end || end > most, is_empty = refuses_empty && begin == end;
+        if (!__ballot_sync(ALL_LANES, is_there && (last * TILE >= from || is_bad || is_empty)))
+            return;
+        if (is_there && is_bad)
+            f.bad = g < f.bad ? g : f.bad;
+        else if (is_there && is_empty)
+            f.empty = g < f.empty ? g : f.empty;
+        const uint64 first = (from + (position)(TILE - 1)) / TILE, behind = is_there ? last + (uint64)1 : 0;
+        note_first(p.first, g, first, behind < p.tiles ? behind : p.tiles);
+    });
+    if (blockIdx.x == 0 && threadIdx.x < WARP) { /* tiles behind the last end */
+        const uint64 all = begin_of(p, p.segments) - begin_of(p, 0) + p.segments;
+        note_first(p.first, p.segments, threadIdx.x == 0 ? (all + TILE - 1) / TILE : p.tiles, p.tiles);
+        if (threadIdx.x == 0 && begin_of(p, p.segments) > p.n)
+            f.bad = p.segments < f.bad ? p.segments : f.bad;
     }
     return f;
 }
@@ -227,7 +227,7 @@ template <bool Aligned> inline findings place_all(const groups_args &p) {
 extern "C" __global__ void __launch_bounds__(BLOCK) place_ends(groups_args p) {
     let_next_start(); /* the launch before only clears, and it has waited for all before it */
     wait_for_last();
-    tell(is_aligned(p.offsets) ? place_all<true>(p) : place_all<false>(p), p.refuses_empty, &p.told->refused,
+    tell((p.n + p.segments + TILE) >> 32 ? place_all<uint64>(p) : place_all<uint32>(p), p.refuses_empty, &p.told->refused,
          &p.told->not_bad);
 }
 

@@ -65,6 +65,57 @@ inline findings look_at_all(const index_t *offsets, uint64 segments, uint64 n) {
     return f;
 }
 
+template <int Bytes> struct unsigned_of;
+template <> struct unsigned_of<1> {
+    typedef uint8 type;
+};
+template <> struct unsigned_of<2> {
+    typedef uint16 type;
+};
+template <> struct unsigned_of<4> {
+    typedef uint32 type;
+};
+template <> struct unsigned_of<8> {
+    typedef uint64 type;
+};
+
+/* The blocks together go through all segments: use(is_there, segment, begin, end) is called by whole warps, 'begin' and
+ * 'end' as numbers without sign. */
+template <class Use> inline void go_through(const index_t *offsets, uint64 segments, Use use) {
+    typedef typename unsigned_of<sizeof(index_t)>::type number;
+    enum { AHEAD = 2 };
+    const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
+    const uint64 vectors = ((uint64)offsets & 15) == 0 ? segments / OFFSETS : 0;
+    for (uint64 done = 0; done < vectors; done += AHEAD * stride) {
+        number offset[AHEAD][OFFSETS + 1];
+        uint64 vector[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            vector[k] = done + k * stride + me;
+            const index_t *from = offsets + (vector[k] < vectors ? vector[k] : 0) * OFFSETS;
+            const uint4 bits = *(const uint4 *)from;
+            memcpy(offset[k], &bits, 16);
+            offset[k][OFFSETS] = (number)from[OFFSETS];
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+            for (int j = 0; j < OFFSETS; j++)
+                use(vector[k] < vectors, vector[k] * OFFSETS + j, offset[k][j], offset[k][j + 1]);
+    }
+    for (uint64 done = vectors * OFFSETS; done < segments; done += stride) {
+        const uint64 segment = done + me < segments ? done + me : segments - 1;
+        use(done + me < segments, segment, (number)load(offsets + segment), (number)load(offsets + segment + 1));
+    }
+}
+
+/* The largest offset that may be good. */
+inline uint64 most_offset(uint64 n) {
+    typedef typename unsigned_of<sizeof(index_t)>::type number;
+    constexpr uint64 most = (index_t)-1 < (index_t)0 ? (number)~(number)0 >> 1 : (number)~(number)0;
+    return n < most ? n : most;
+}
+
 /* The least segment that begins at 'position' or after it; 'segments' if there is none. */
 inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 position) {
     uint64 low = 0, high = segments;
@@ -98,7 +149,7 @@ template <class Offset> inline uint64 first_by_warp(const Offset *offsets, uint6
 enum { FEW_TILES = 4 /* tiles in whose first a thread writes the segment by itself */ };
 
 /* Segment 'number' is the first that begins in tiles [from, to) or behind them. All lanes of a warp call this. */
-inline void note_first(uint64 *first, uint64 number, uint64 from, uint64 to) {
+__noinline__ void note_first(uint64 *first, uint64 number, uint64 from, uint64 to) {
     const bool are_many = from + FEW_TILES < to;
     if (!are_many)
 #pragma unroll 1
