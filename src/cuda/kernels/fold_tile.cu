@@ -371,8 +371,8 @@ struct thread_items {
         if (HAS_SECOND)
             read_from(t.y, y);
     }
-    void add_to(brief<tile_lane> &sum, const tile &t, int k) const {
-        sum.append(value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
+    void add_to(brief<tile_lane> &sum, const tile &t, int k, bool is_first) const {
+        sum.append_or_begin(is_first, value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
                 index_in(t, threadIdx.x * ITEMS + k));
     }
 };
@@ -467,7 +467,6 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
             if (!KEEPS_ALL)
                 first = is_head && earliest == k ? run.sum() : first;
             start = NEEDS_START && is_head ? begin + k : start;
-            run = is_head ? brief<tile_lane>() : run;
         } else if (is_head) {
             if (earliest == k)
                 first = run.sum();
@@ -475,9 +474,8 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
                 *results.result_at(to) = kept(t, run.sum(), start, begin + k);
             to += sizeof(kept_t);
             start = begin + k;
-            run = {};
         }
-        items.add_to(run, t, k);
+        items.add_to(run, t, k, is_head || k == 0);
     };
 #pragma unroll UNROLLED
     for (int k = 0; k < ITEMS; k += STEPS) {

@@ -210,6 +210,10 @@ template <class A, class L = A> struct running : powers {
     void append(value_t x, value_t y, uint64 i) {
         add(x, y, i);
     }
+    void append_or_begin(bool is_first, value_t x, value_t y, uint64 i) {
+        *this = is_first ? running() : *this;
+        add(x, y, i);
+    }
     void add_next(value_t x, value_t y, uint64 i) {
         add(x, y, i);
     }
@@ -302,6 +306,17 @@ template <class A, class L = A> struct running {
         add(x, y, i);
 #endif
     }
+    /* The same, or the first of a new sum. */
+    void append_or_begin(bool is_first, value_t x, value_t y, uint64 i) {
+#if (IS_ARGMIN || IS_ARGMAX) && !NAN_IS_IDENTITY
+        const A next = lift_as<A>(x, y, i);
+        const bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
+        acc = is_first || (is_better && acc.a0 == acc.a0) ? next : acc;
+#else
+        acc = is_first ? identity_as<A>() : acc;
+        append(x, y, i);
+#endif
+    }
     void settle() {}
     /* What a scan gives behind 'count' elements. */
     result_t result(uint64 count) const {
@@ -382,6 +397,10 @@ template <class A> struct brief {
     }
 #endif
     void append(value_t x, value_t y, uint64 i) {
+        add(x, y, i);
+    }
+    void append_or_begin(bool is_first, value_t x, value_t y, uint64 i) {
+        *this = is_first ? brief() : *this;
         add(x, y, i);
     }
 };
