@@ -51,13 +51,15 @@ struct tile {
     uint8 *results; /* of its heads */
 
     /* The place of the result of a head, by its number. Threads whose heads are as many as a line has results would all
-     * use the same bank, so each line of 128 bytes is permuted in its own way. */
+     * use the same bank, so each line of 128 bytes is permuted in its own way. Where there are at most a quarter as many
+     * results as elements, or results of a byte, that would take longer than it saves. */
     kept_t *result(int number) const {
         return result_at(number * (int)sizeof(kept_t));
     }
     kept_t *result_at(int at) const { /* in bytes */
         constexpr int size = sizeof(kept_t), unit = size < 4 ? 4 : size;
-        return (kept_t *)(results + (128 % size ? at : at ^ (at >> 7) * unit & (128 - unit)));
+        constexpr bool are_permuted = IS_IN_PLACE && size > 1 && 128 % size == 0;
+        return (kept_t *)(results + (are_permuted ? at ^ (at >> 7) * unit & (128 - unit) : at));
     }
 };
 

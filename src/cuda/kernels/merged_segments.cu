@@ -85,23 +85,35 @@ inline void mark_ends(merged_memory &s, const groups_args &p, const merged_tile 
     enum { AT_A_TIME = 8 };
     const index_t *offsets = p.offsets + t.from + 1;
     const uint32 first = (uint32)t.first;
+    uint8 *const ends = stays_in_shared(s.ends);
     if (!is_aligned(offsets)) {
         for (uint32 k = threadIdx.x; k < t.ends; k += BLOCK)
-            s.ends[(uint32)load(offsets + k) - first + k] = 1;
+            ends[(uint32)load(offsets + k) - first + k] = 1;
         return;
     }
-#pragma unroll 1
-    for (uint32 k = threadIdx.x; k < t.ends; k += AT_A_TIME * BLOCK) {
+    auto load_some = [&](uint32 k, index_t *few) {
         const index_t *from = offsets + k;
-        index_t few[AT_A_TIME];
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++)
             if (k + j * BLOCK < t.ends)
                 few[j] = from[j * BLOCK];
+    };
+    auto mark_some = [&](uint32 k, const index_t *few) {
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++)
             if (k + j * BLOCK < t.ends)
-                s.ends[(uint32)few[j] - first + k + j * BLOCK] = 1;
+                ends[(uint32)few[j] - first + k + j * BLOCK] = 1;
+    };
+#pragma unroll 1
+    for (uint32 k = threadIdx.x, done = 0; done < t.ends; done += 2 * AT_A_TIME * BLOCK, k += 2 * AT_A_TIME * BLOCK) {
+        index_t few[AT_A_TIME], more[AT_A_TIME];
+        const bool are_more = t.ends - done > AT_A_TIME * BLOCK;
+        load_some(k, few);
+        if (are_more)
+            load_some(k + AT_A_TIME * BLOCK, more);
+        mark_some(k, few);
+        if (are_more)
+            mark_some(k + AT_A_TIME * BLOCK, more);
     }
 }
 
@@ -184,13 +196,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
     if (threadIdx.x == BLOCK - 1)
         p.cuts[blockIdx.x].after.write(j.since());
     __syncthreads();
-    for (uint32 k = threadIdx.x; k < t.ends; k += BLOCK) {
-        const uint64 g = t.from + k, begin = NEEDS_START ? begin_of(p, g) : 0;
-        if (k || !is_open)
-            put(p.out + g, lower(results[k], NEEDS_START ? begin_of(p, g + 1) - begin : 0, begin));
-        else
-            p.cuts[blockIdx.x].before.write(results[0]);
-    }
+    if (threadIdx.x == 0 && is_open)
+        p.cuts[blockIdx.x].before.write(results[0]);
+    auto put_all = [&](auto put_one) {
+#pragma unroll 4
+        for (uint32 k = threadIdx.x; k < t.ends; k += BLOCK) {
+            const uint64 g = t.from + k, begin = NEEDS_START ? begin_of(p, g) : 0;
+            if (k || !is_open)
+                put_one(p.out + g, lower(results[k], NEEDS_START ? begin_of(p, g + 1) - begin : 0, begin));
+        }
+    };
+    if (is_aligned(p.out))
+        put_all([](result_t *to, result_t result) { *to = result; });
+    else
+        put_all([](result_t *to, result_t result) { store_slowly(to, result); });
 }
 
 /* ---- the launch before ---- */

@@ -19,6 +19,29 @@ inline uint32 *words_of_warp() {
     return words;
 }
 
+/* Looks at a warp's segments, from 'first' on, one by one: if some are bad or empty. */
+__noinline__ findings look_slowly(const index_t *offsets, uint64 segments, uint64 n, uint64 first) {
+    enum { AT_A_TIME = 4 };
+    findings f = {NOT_FOUND, NOT_FOUND};
+#pragma unroll 1
+    for (uint64 g = first + lane_number(); g < first + OF_WARP && g <= segments; g += AT_A_TIME * WARP) {
+        index_t begin[AT_A_TIME], end[AT_A_TIME];
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++) {
+            const uint64 there = g + k * WARP < segments ? g + k * WARP : segments;
+            begin[k] = load(offsets + there);
+            end[k] = load(offsets + (there < segments ? there + 1 : there));
+        }
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++)
+            if (g + k * WARP < segments)
+                look_at(&f, g + k * WARP, begin[k], end[k], n);
+            else if (g + k * WARP == segments && (uint64)begin[k] > n)
+                f.bad = segments < f.bad ? segments : f.bad;
+    }
+    return f;
+}
+
 template <bool AreClose> struct own_words {
     enum { COUNT = LOOKS_AHEAD * OFFSETS };
     const groups_args &p;
@@ -96,17 +119,6 @@ template <bool AreClose> struct own_words {
                 rises &= at[k] < at[k + 1];
         return !__ballot_sync(ALL_LANES, !rises);
     }
-    void look_slowly(findings *f) const {
-#pragma unroll 1
-        for (uint64 g = first + lane_number(); g < first + OF_WARP && g < total(); g += WARP) {
-            const index_t begin = load(p.offsets + g);
-            if (g < p.segments)
-                look_at(f, g, begin, load(p.offsets + g + 1), p.n);
-            else if ((uint64)begin > p.n)
-                f->bad = g < f->bad ? g : f->bad;
-        }
-    }
-
     /* Words [from, to); the word before 'from' and word 'to' have segments. */
     void clear(uint32 from, uint32 to) const {
         const uint32 size = chunk_words(), end = round_to(from - 1, size) + size, begin = round_to(to, size);
@@ -189,8 +201,11 @@ template <bool AreClose> inline findings look_and_own(const groups_args &p, uint
     findings f = {NOT_FOUND, NOT_FOUND};
     own_words<AreClose> some = {p, words_of_warp()};
     for (some.first = me / WARP * OF_WARP; some.first < some.total(); some.first += stride / WARP * OF_WARP) {
-        if (!some.load_all())
-            some.look_slowly(&f);
+        if (!some.load_all()) {
+            const findings found = look_slowly(p.offsets, p.segments, p.n, some.first);
+            f.bad = found.bad < f.bad ? found.bad : f.bad;
+            f.empty = found.empty < f.empty ? found.empty : f.empty;
+        }
         if (!__ballot_sync(ALL_LANES, f.bad != NOT_FOUND || f.empty != NOT_FOUND))
             some.write_all();
     }
