@@ -268,6 +268,8 @@ bool tally_cuda_lowers_directly(const tally_computation *c) {
 
 bool tally_cuda_result_keeps_lane(const tally_computation *c) {
     const bool is_same = c->desc.out == c->desc.in, is_float = tally_dtype_is_float(c->desc.out);
+    if (c->entry && tally_class_of(c->monoid) == TALLY_CLASS_VALUES)
+        return is_same && !c->skips_nan;
     if (!tally_cuda_lowers_directly(c))
         return false;
     switch (tally_class_of(c->monoid)) {

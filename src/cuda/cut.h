@@ -27,7 +27,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SCAN_SLABS,   /* scan_slabs.cu */
     TALLY_CUDA_SCAN_THIN,    /* scan_thin.cu */
     TALLY_CUDA_NARROW,       /* scan_narrow.cu */
-    TALLY_CUDA_GROUPS,       /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
+    TALLY_CUDA_GROUPS,       /* fold_segments.cu, fold_runs.cu, wave_runs.cu */
     TALLY_CUDA_EXACT,        /* exact.cu */
     TALLY_CUDA_LABELS,       /* sort_labels.cu */
     TALLY_CUDA_TABLES,       /* label_tables.cu */
@@ -132,8 +132,7 @@ typedef struct tally_cuda_cut {
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;
-            uint64_t chunks;   /* a tile each, or by warps: */
-            uint64_t chunk;    /* tiles of a chunk */
+            uint64_t chunks;   /* a tile each */
             uint64_t blocks;   /* that mark runs */
             uint64_t marked;   /* strips of a warp of theirs */
             uint64_t together; /* blocks in waves, which are resident together */

@@ -3,9 +3,8 @@
 #include "core/arithmetic.h"
 
 enum {
-    CUT_BYTES = 512 << 10, /* of workspace for the ends of warps' chunks */
-    LOOKS = 16,            /* offsets that a thread reads if there are many */
-    LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
+    LOOKS = 16,          /* offsets that a thread reads if there are many */
+    LOOKING_BLOCKS = 16, /* a processor, of threads that take turns */
 
     STRIP = 1 << 10,    /* elements, as in runs.cu */
     MARKERS = 16,       /* warps of a block of mark_runs.cu */
@@ -25,35 +24,9 @@ enum {
     LEAST_LONG = 2 << 10, /* bytes of a tile: a step of a warp */
     MOST_LONG = 32 << 10,
     LONG_TILES = 64, /* a processor at least, if there is so much input */
-
-    /* by warps */
-    MOST_WORDS_LOG =
-        31, /* 2^31 elements: with fewer, bits are written without being cleared first (segment_words.cu) */
-    CROWD_BLOCKS =
-        8,         /* per processor at most, that write the results of masses of empty segments: few inputs have any */
-    SEARCHERS = 8, /* lanes that search together for a chunk's first offset; with many chunks one does */
-    FEW_CHUNKS = 8192,        /* 2^24 offsets of 32768 chunks took 59 us with one lane and 70 with eight, on an H100 */
-    MOST_WARP_CHUNKS = 32768, /* 8448 took up to 9% longer */
-    MANY = 32 /* mean elements of a segment, up to which bits are made; with 8 segments of 16 took 1.2 times as long */
 };
 
 /* ---- cutting ---- */
-
-static bool writes_words(const tally_cuda_cut *cut, const tally_shape *shape) {
-    return cut->bits && shape->extent >> MOST_WORDS_LOG == 0;
-}
-
-static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    const uint64_t most_chunks = least(MOST_WARP_CHUNKS, CUT_BYTES / sizes->cut_bytes), tiles = cut->folds.tiles;
-    cut->folds.chunk = divide_up(tiles, most_chunks);
-    cut->folds.chunks = divide_up(tiles, cut->folds.chunk);
-    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    if (shape->groups > shape->extent / MANY)
-        cut->bits = tally_cuda_place(cut, tiles * cut->folds.tile / 8);
-    cut->zeroed_bytes = writes_words(cut, shape) ? 0 : cut->bytes;
-    cut->first = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizeof(uint64_t));
-    cut->partials = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizes->cut_bytes);
-}
 
 static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
@@ -77,7 +50,7 @@ static void cut_for_long(const tally_cuda_device *device, const tally_computatio
  * elements' place, unless some are certainly empty: sums of 20 million i64 in segments of one took 277 us by blocks on
  * an H100 and 306 merged. */
 static bool are_short(const tally_cuda_sizes *sizes, const tally_shape *shape) {
-    const bool in_place = !sizes->folds_by_warps && sizes->fold_results == sizes->fold_tile;
+    const bool in_place = sizes->fold_results == sizes->fold_tile;
     if (!sizes->merged_tile || shape->groups <= shape->extent / sizes->merged_mean)
         return false;
     return !in_place || shape->groups > shape->extent || shape->groups < shape->extent - shape->extent / 4;
@@ -148,8 +121,6 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         cut_runs(device, c, sizes, resident, shape->extent, cut);
     else if (are_short(sizes, shape))
         cut_for_merged(sizes, shape, cut);
-    else if (sizes->folds_by_warps)
-        cut_for_warps(sizes, shape, cut);
     else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
         cut_for_long(device, c, sizes, shape->extent, cut);
     else
@@ -232,13 +203,11 @@ static tally_status launch_merged(const tally_cuda_launch *l, bool refuses_empty
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
-    tally_cuda_warps_args of_warps = {.told = args.told}; /* what this kernel takes if the plan has those of warps */
     tally_cuda_grid grid = {.x = 1, .threads = 1};
     args.tiles = args.chunks = cut->folds.tiles;
     args.cuts = l->workspace + cut->partials;
     args.first = l->workspace + cut->first;
-    tally_status status = tally_cuda_enqueue(
-        l, k->clear_control, grid, l->plan->sizes.folds_by_warps ? (void *)&of_warps : &args, "clearing the workspace");
+    tally_status status = tally_cuda_enqueue(l, k->clear_control, grid, &args, "clearing the workspace");
     grid = (tally_cuda_grid){.x = blocks_for(l, most(args.segments / LOOKS, args.tiles)),
                              .threads = TALLY_CUDA_FOLD_BLOCK,
                              .starts_early = true};
@@ -311,54 +280,6 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
     return status;
 }
 
-static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_empty) {
-    const tally_cuda_cut *cut = l->cut;
-    const tally_cuda_kernels *k = &l->plan->kernels;
-    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
-    const unsigned searchers = cut->folds.chunks > FEW_CHUNKS ? 1 : SEARCHERS;
-    const uint64_t looks = l->args->shape.groups / LOOKS,
-                   searching = cut->folds.chunks * searchers / TALLY_CUDA_FOLD_BLOCK + 1;
-    tally_cuda_warps_args args = {.x = tally_cuda_address(l->args->x),
-                                  .out = tally_cuda_address(l->args->out),
-                                  .offsets = tally_cuda_address(l->args->offsets),
-                                  .n = l->args->shape.extent,
-                                  .segments = l->args->shape.groups,
-                                  .tiles = cut->folds.tiles,
-                                  .chunk = cut->folds.chunk,
-                                  .chunks = cut->folds.chunks,
-                                  .cuts = l->workspace + cut->partials,
-                                  .bits = cut->bits ? l->workspace + cut->bits : 0,
-                                  .first = l->workspace + cut->first,
-                                  .told = l->workspace + cut->control,
-                                  .refuses_empty = refuses_empty,
-                                  .searchers = searchers};
-    void *parameters[] = {&args};
-    const bool own_words = writes_words(cut, &l->args->shape);
-    const tally_cuda_grid marks = {
-        .x = searching + blocks_for(l, looks), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = own_words};
-    tally_status status = TALLY_OK;
-    if (own_words)
-        status = tally_cuda_start(l->plan->device, k->clear_control, (tally_cuda_grid){.x = 1, .threads = 1}, l->stream,
-                                  parameters, "clearing the workspace");
-    if (status == TALLY_OK)
-        status = tally_cuda_start(l->plan->device, own_words ? k->mark_words : k->mark_segments, marks, l->stream,
-                                  parameters, "launching the check of offsets");
-    const tally_cuda_grid grid = {.x = least(resident, divide_up(cut->folds.chunks, TALLY_CUDA_FOLD_BLOCK / 32)),
-                                  .threads = TALLY_CUDA_FOLD_BLOCK,
-                                  .starts_early = true};
-    if (status == TALLY_OK)
-        status = tally_cuda_start(l->plan->device, k->fold_by_warps, grid, l->stream, parameters,
-                                  "launching a reduction of segments");
-    args.chunks++; /* what follows the chunks */
-    if (status == TALLY_OK)
-        status =
-            start_fold_cuts(l,
-                            most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK),
-                                 tally_cuda_blocks_for(l->plan->device, looks, TALLY_CUDA_FOLD_BLOCK, CROWD_BLOCKS)),
-                            &args);
-    return status;
-}
-
 tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const bool refuses_empty = tally_empty_is_error(c);
@@ -368,5 +289,5 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
         return launch_few(l, refuses_empty);
     if (l->cut->folds.are_merged)
         return launch_merged(l, refuses_empty);
-    return l->plan->sizes.folds_by_warps ? launch_by_warps(l, refuses_empty) : launch_segments(l, refuses_empty);
+    return launch_segments(l, refuses_empty);
 }

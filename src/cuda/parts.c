@@ -52,25 +52,10 @@ static const char *const thin_columns[] = {COLUMNS, tally_cuda_kernels_column_pa
 
 /* ---- reductions by segments and keys ---- */
 
-#define WARPS                                                                                                          \
-    tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_offset_bits,                           \
-        tally_cuda_kernels_warp_segments
 #define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
 #define RUNS   GROUPS, tally_cuda_kernels_runs
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
-/* 360 ms */
-static const char *const warps[] = {WARPS, tally_cuda_kernels_warp_heads, tally_cuda_kernels_warp_fold, NULL};
-/* 260 ms */
-static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,
-                                            WARPS,
-                                            tally_cuda_kernels_clear_control,
-                                            tally_cuda_kernels_segment_words,
-                                            tally_cuda_kernels_mark_segments,
-                                            tally_cuda_kernels_warp_ends,
-                                            tally_cuda_kernels_fold_cuts,
-                                            entry_fold_cuts,
-                                            NULL};
 static const char *const segments[] = {tally_cuda_kernels_offsets,
                                        GROUPS,
                                        tally_cuda_kernels_clear_control,
@@ -343,11 +328,9 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, short_rows);
         break;
     case TALLY_SEGMENTS:
-        add(l, sizes->folds_by_warps ? warps : segments);
+        add(l, segments);
         if (!c->is_sized)
             add(l, few_segments);
-        if (sizes->folds_by_warps)
-            add(l, ends_of_warps);
         if (sizes->long_mean)
             add(l, long_segments);
         if (sizes->merged_tile)

@@ -341,19 +341,29 @@ template <> constexpr bool IS_REAL<double> = true;
 constexpr bool KEEPS_ALL =
     FOLD_STAGED || RESULT_KEEPS_LANE ||
     (LOWERS_DIRECTLY && sizeof(kept_t) == sizeof(lane_t) && IS_REAL<result_t> == IS_REAL<decltype(lane_t::a0)>);
-template <class K> inline acc_t restored(const K &kept) {
-    if constexpr (FOLD_STAGED) {
-        return kept;
+template <class T, class K> inline T lane_of(const K &kept) {
+    if constexpr (IS_REAL<T>)
+        return value_of(kept);
+    else
+        return (T)kept;
+}
+template <class L, class K> inline L lane_from(const K &kept) {
+    L lane;
+    if constexpr (!RESULT_KEEPS_LANE) {
+        memcpy(&lane, &kept, KEEPS_ALL && !FOLD_STAGED ? sizeof lane : 0);
+    } else if constexpr (sizeof(K) > sizeof(out_t)) { /* two values */
+        lane.a0 = lane_of<decltype(lane.a0)>(kept.first);
+        lane.a1 = lane_of<decltype(lane.a1)>(kept.second);
     } else {
-        lane_t lane;
-        if constexpr (RESULT_KEEPS_LANE && IS_REAL<decltype(lane_t::a0)>)
-            lane.a0 = value_of(kept);
-        else if constexpr (RESULT_KEEPS_LANE)
-            lane.a0 = (decltype(lane.a0))kept;
-        else
-            memcpy(&lane, &kept, KEEPS_ALL ? sizeof lane : 0);
-        return widen(lane);
+        lane.a0 = lane_of<decltype(lane.a0)>(kept);
     }
+    return lane;
+}
+template <class K> inline acc_t restored(const K &kept) {
+    if constexpr (FOLD_STAGED)
+        return kept;
+    else
+        return widen(lane_from<lane_t>(kept));
 }
 
 /* A thread's items, in registers. */
@@ -476,8 +486,9 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
                 *results.result_at(to) = kept(t, run.sum(), start, begin + k);
             to += sizeof(kept_t);
             start = begin + k;
+            run = {};
         }
-        items.add_to(run, t, k, is_head || k == 0);
+        items.add_to(run, t, k, (LOWERS_CHEAPLY || FOLD_STAGED) && (is_head || k == 0));
     };
 #pragma unroll UNROLLED
     for (int k = 0; k < ITEMS; k += STEPS) {
