@@ -55,9 +55,9 @@ template <int Vectors> struct neighbours {
         }
         offset[COUNT] = from[COUNT];
     }
-    /* None of them is bad, and none of their segments is empty, so each belongs to an element. Bits of the first word,
-     * if it has others, are joined with the previous thread's bits of it, so that a word takes few atomics, and
-     * neighbouring words take them together. */
+    /* None of them is bad. Those of empty segments have the bit of the segment that follows, or none at the end. Bits of
+     * the first word, if it has others, are joined with the previous thread's bits of it, so that a word takes few
+     * atomics, and neighbouring words take them together. */
     void mark(const offset_marks &m, bool exists) const {
         uint32 word = NO_WORD, mine = 0, first_word = NO_WORD, first = 0;
 #pragma unroll
@@ -65,7 +65,7 @@ template <int Vectors> struct neighbours {
             const uint64 at = (uint64)offset[j] - REVERSE;
             if (exists && m.n > MOST_JOINED)
                 set_bit(m, offset[j]);
-            if (!exists || m.n > MOST_JOINED)
+            if (!exists || m.n > MOST_JOINED || at >= m.n)
                 continue;
             if (mine && (uint32)(at / WARP) != word) {
                 if (first_word == NO_WORD) {
@@ -89,9 +89,16 @@ template <int Vectors> struct neighbours {
     }
     void look_and_mark(const offset_marks &m, findings *f) const {
         bool is_suspicious = (uint64)offset[0] > m.n;
+        uint32 empty = 0;
 #pragma unroll
-        for (int j = 0; j < COUNT; j++)
-            is_suspicious |= offset[j] >= offset[j + 1] || (uint64)offset[j + 1] > m.n;
+        for (int j = 0; j < COUNT; j++) {
+            is_suspicious |= offset[j] > offset[j + 1] || (uint64)offset[j + 1] > m.n;
+            empty |= (uint32)(offset[j] == offset[j + 1]) << j;
+        }
+        if (exist && !is_suspicious && empty) {
+            const uint64 at = first + __ffs(empty) - 1;
+            f->empty = at < f->empty ? at : f->empty;
+        }
         if (exist && is_suspicious)
 #pragma unroll 1
             for (int j = 0; j < COUNT; j++) {
