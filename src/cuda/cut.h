@@ -80,6 +80,7 @@ typedef struct tally_cuda_cut {
             uint64_t tiles;
             uint64_t blocks;    /* in waves all resident together */
             bool is_exchanging; /* tiles are parts of groups, and blocks need each other's sums */
+            bool are_small;     /* small_tiles.cu */
         } scan;
         struct {
             uint64_t columns; /* of 'length' elements; 1: all elements, which are neighbours */

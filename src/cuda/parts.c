@@ -122,27 +122,30 @@ static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
         tally_cuda_kernels_one_wave, tally_cuda_kernels_scan_finish
 
-#define ONE_WAVE       ONE_WAVE_TILES, tally_cuda_kernels_scan_one_wave
-#define ONE_WAVE_TERMS ONE_WAVE_TILES, tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan_one_wave
+#define ONE_WAVE ONE_WAVE_TILES, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
+#define ONE_WAVE_TERMS                                                                                                 \
+    ONE_WAVE_TILES, tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 
 static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
 static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
 static const char *const terms_of_segments[] = {ONE_WAVE_TERMS, tally_cuda_kernels_check_offsets, NULL};
 static const char *const terms_of_others[] = {ONE_WAVE_TERMS, tally_cuda_kernels_clear_words, NULL};
 
-static const char *const look_back[] = {tally_cuda_kernels_by_look_back,
-                                        tally_cuda_kernels_pipeline,
-                                        tally_cuda_kernels_waves,
-                                        tally_cuda_kernels_scan_tiles,
-                                        tally_cuda_kernels_fetch,
-                                        tally_cuda_kernels_stretch,
-                                        tally_cuda_kernels_look_back,
-                                        tally_cuda_kernels_scan_finish,
-                                        tally_cuda_kernels_scan_terms,
-                                        tally_cuda_kernels_look_back_terms,
-                                        tally_cuda_kernels_look_back_vectors,
-                                        tally_cuda_kernels_scan_look_back,
-                                        NULL};
+static const char *const small_wave[] = {tally_cuda_kernels_small_tiles, ONE_WAVE_TILES,
+                                         tally_cuda_kernels_scan_one_wave, entry_scan_small_wave, NULL};
+static const char *const small_wave_of_terms[] = {tally_cuda_kernels_small_tiles, ONE_WAVE_TILES,
+                                                  tally_cuda_kernels_scan_terms,  tally_cuda_kernels_scan_one_wave,
+                                                  entry_scan_small_wave,          NULL};
+
+#define LOOK_BACK                                                                                                      \
+    tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,                            \
+        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
+        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_terms,                   \
+        tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors, tally_cuda_kernels_scan_look_back
+
+static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
+static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,
+                                              NULL};
 /* 150 ms */
 static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
 /* 45 ms */
@@ -292,6 +295,8 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, narrow);
     if (sizes->look_back.shared)
         add(l, look_back);
+    if (sizes->look_back.few_shared)
+        add(l, small_look_back);
     if (!sizes->look_back.shared || sizes->look_back.most < UINT64_MAX)
         add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : tally_cuda_has_terms(c) ? scan_of_terms : scan);
     if (has_extent && sizes->scan.takes_panels)
@@ -306,6 +311,8 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, c->desc.grouping == TALLY_SEGMENTS ? terms_of_segments : terms_of_others);
     else if (sizes->one_wave.shared)
         add(l, c->desc.grouping == TALLY_KEYS ? one_wave_of_keys : one_wave_of_segments);
+    if (sizes->one_wave.few_shared)
+        add(l, tally_cuda_has_terms(c) ? small_wave_of_terms : small_wave);
     if (c->desc.grouping == TALLY_SEGMENTS)
         add(l, marks);
 }

@@ -105,12 +105,16 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         plan->sizes.held_cluster = most_of_cluster(plan, plan->kernels.scan_held);
     if (status == TALLY_OK && plan->kernels.scan_one_wave)
         status = allow_shared(plan, plan->kernels.scan_one_wave, sizes->one_wave.shared);
+    if (status == TALLY_OK && plan->kernels.scan_small_wave)
+        status = allow_shared(plan, plan->kernels.scan_small_wave, sizes->one_wave.few_shared);
     if (status == TALLY_OK && plan->kernels.sum_exact_chunks)
         status = allow_shared(plan, plan->kernels.sum_exact_chunks, sizes->chunks.shared);
     if (status == TALLY_OK && plan->kernels.scan_exact_chunks)
         status = allow_shared(plan, plan->kernels.scan_exact_chunks, sizes->chunks.shared);
     if (status == TALLY_OK && plan->kernels.scan_look_back)
         status = allow_shared(plan, plan->kernels.scan_look_back, sizes->look_back.shared);
+    if (status == TALLY_OK && plan->kernels.scan_small_look_back)
+        status = allow_shared(plan, plan->kernels.scan_small_look_back, sizes->look_back.few_shared);
     if (status == TALLY_OK && plan->kernels.fold_runs_in_waves)
         status = prepare_resident(plan, plan->kernels.fold_runs_in_waves, sizes->wave.threads, sizes->wave.shared);
     if (status == TALLY_OK && plan->kernels.fill_tables)

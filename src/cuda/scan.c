@@ -32,6 +32,7 @@ enum {
 
     LEAST_OF_TILE = 75, /* per cent of its room that a tile of whole rows takes at least */
     LEAST_TILE = 512,   /* least elements of a tile, if tiles are small so that all multiprocessors have one */
+    SMALL_TILES = 3,    /* of small_tiles.cu, for each multiprocessor at most */
 
     /* Tiles of a scan in one wave, for each block of a scan in waves. On an H100, with 132 of these, 657 tiles of f64
      * took 22 us and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
@@ -115,12 +116,15 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
 static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     if (!sizes->look_back.shared || cut->elements > sizes->look_back.most)
         return false;
-    const uint64_t whole = (uint64_t)sizes->look_back.block * sizes->scan.items,
+    const uint64_t block = sizes->look_back.block, small = block * sizes->look_back.few;
+    const bool is_little = cut->elements <= small * (uint64_t)device->multiprocessors * SMALL_TILES;
+    const uint64_t whole = is_little ? small : block * sizes->scan.items,
                    fair = round_up(divide_up(cut->elements, (uint64_t)device->multiprocessors), LEAST_TILE);
     cut->path = TALLY_CUDA_LOOK_BACK;
     cut->scan.tile = least(whole, fair);
     cut->scan.tiles = divide_up(cut->elements, cut->scan.tile);
     cut->scan.blocks = cut->scan.tiles;
+    cut->scan.are_small = is_little;
     if (cut->scan.tiles > 1) {
         const uint64_t groups = divide_up(cut->scan.tiles, sizes->look_back.block);
         cut->entries = tally_cuda_place(cut, (cut->scan.tiles + groups) * sizes->entry_bytes);
@@ -168,7 +172,9 @@ static uint64_t tiles_of_one_wave(const tally_computation *c) {
  * segments that a block might have to read far more offsets than elements. */
 static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          const tally_shape *shape, tally_cuda_cut *cut) {
-    const uint64_t tile = (uint64_t)sizes->one_wave.threads * sizes->one_wave.items;
+    const uint64_t threads = sizes->one_wave.threads, small = threads * sizes->one_wave.few;
+    const bool is_little = cut->elements <= small * resident * SMALL_TILES;
+    const uint64_t tile = is_little ? small : threads * sizes->one_wave.items;
     const bool are_rows = c->desc.grouping == TALLY_AXIS;
     if (!sizes->one_wave.shared || needs_all_digits(c) ||
         (are_rows ? shape->extent > tile * MOST_ROW_TILES : shape->groups > MOST_SEGMENTS) ||
@@ -177,6 +183,7 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
     const uint64_t of_rows = are_rows ? tile_of_rows(sizes, shape->extent, tile, tile) : 0;
     cut->path = TALLY_CUDA_ONE_WAVE;
     cut->scan.tile = of_rows ? of_rows : tile;
+    cut->scan.are_small = is_little;
     cut->scan.tiles = cut->scan.blocks = most(1, divide_up(cut->elements, cut->scan.tile));
     cut->entries = tally_cuda_place(cut, cut->scan.tiles * sizes->entry_bytes);
     cut->begun = tally_cuda_place(cut, sizeof(uint32_t));
@@ -252,9 +259,13 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_sizes *sizes = &l->plan->sizes;
     tally_cuda_scan_args args = scan_of(l, cut->scan.tile, cut->scan.tiles);
-    const tally_cuda_grid grid = {
-        .x = cut->scan.blocks, .threads = sizes->look_back.block, .shared = sizes->look_back.shared};
-    return tally_cuda_enqueue(l, l->plan->kernels.scan_look_back, grid, &args, "launching a scan by look-back");
+    const tally_cuda_grid grid = {.x = cut->scan.blocks,
+                                  .threads = sizes->look_back.block,
+                                  .shared =
+                                      cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared};
+    const CUfunction kernel =
+        cut->scan.are_small ? l->plan->kernels.scan_small_look_back : l->plan->kernels.scan_look_back;
+    return tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan by look-back");
 }
 
 tally_status tally_cuda_scan_window_launch(const tally_cuda_launch *l, bool checks_all) {
@@ -308,9 +319,10 @@ tally_status tally_cuda_one_wave_launch(const tally_cuda_launch *l) {
         status = tally_cuda_clear_early(l);
     }
     grid.x = cut->scan.blocks;
-    grid.shared = sizes->one_wave.shared;
+    grid.shared = cut->scan.are_small ? sizes->one_wave.few_shared : sizes->one_wave.shared;
+    const CUfunction kernel = cut->scan.are_small ? k->scan_small_wave : k->scan_one_wave;
     if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->scan_one_wave, grid, &args, "launching a scan");
+        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan");
     return status;
 }
 

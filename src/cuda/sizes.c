@@ -172,6 +172,12 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     narrow_sizes(c, acc, most(in, result), limit, s);
 }
 
+/* The vectors of a thread in small tiles, for input that whole ones would give a few processors only; 0: no fewer. */
+static unsigned few_vectors(unsigned vectors) {
+    enum { TIMES = 4 };
+    return vectors > 2 ? vectors / TIMES | 1 : 0;
+}
+
 /* scan_one_wave.cu's struct scratch: a tile, and some more. */
 static void one_wave_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
     enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24, STRETCH = 80 /* bytes */, LONG_STRETCH = 176 };
@@ -200,6 +206,9 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     s->one_wave.items = vectors * vector;
     s->one_wave.threads = THREADS;
     s->one_wave.shared = shared;
+    s->one_wave.few = rows_of_terms ? 0 : few_vectors(vectors) * vector;
+    if (s->one_wave.few)
+        s->one_wave.few_shared = round_up(s->one_wave.few * THREADS * bytes + spare, 128);
 }
 
 /* scan_look_back.cu's struct scratch: a tile, and some more. */
@@ -210,8 +219,12 @@ static void look_back_sizes(const tally_computation *c, unsigned acc, tally_cuda
         return;
     s->look_back.block = BLOCK;
     s->look_back.most = acc > 8 ? UINT64_MAX : FEW;
-    s->look_back.shared = round_up(BLOCK * s->scan.items * (unsigned)most(in, result) + 16, 128) +
-                          2 * (WARPS + s->scan.summers / 32) * round_up(acc + 32, 16) + s->record_bytes + GATES;
+    const unsigned rest = 2 * (WARPS + s->scan.summers / 32) * round_up(acc + 32, 16) + s->record_bytes + GATES,
+                   widest = (unsigned)most(in, result), vector = granule(c);
+    s->look_back.shared = round_up(BLOCK * s->scan.items * widest + 16, 128) + rest;
+    s->look_back.few = few_vectors(s->scan.items / vector) * vector;
+    if (s->look_back.few)
+        s->look_back.few_shared = round_up(BLOCK * s->look_back.few * widest + 16, 128) + rest;
 }
 
 /* An entry of waves.cu. */

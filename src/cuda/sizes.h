@@ -75,15 +75,19 @@ typedef struct tally_cuda_sizes {
         unsigned threads;
         unsigned shared;
     } narrow;
-    struct {              /* scan_one_wave.cu */
-        unsigned items;   /* elements of a thread */
-        unsigned threads; /* of a block */
-        unsigned shared;  /* bytes of shared memory; 0: that does not do this scan */
+    struct {                 /* scan_one_wave.cu */
+        unsigned items;      /* elements of a thread */
+        unsigned few;        /* the same of small tiles (small_tiles.cu) */
+        unsigned threads;    /* of a block */
+        unsigned shared;     /* bytes of shared memory; 0: that does not do this scan */
+        unsigned few_shared; /* the same of small tiles; 0: there are none */
     } one_wave;
-    struct {             /* scan_look_back.cu */
-        unsigned block;  /* threads */
-        unsigned shared; /* bytes of shared memory; 0: that does not do this scan */
-        uint64_t most;   /* elements; more are scanned in waves */
+    struct {                 /* scan_look_back.cu */
+        unsigned block;      /* threads */
+        unsigned few;        /* elements of a thread in small tiles */
+        unsigned shared;     /* bytes of shared memory; 0: that does not do this scan */
+        unsigned few_shared; /* the same of small tiles; 0: there are none */
+        uint64_t most;       /* elements; more are scanned in waves */
     } look_back;
     struct {             /* exact_chunks.cu */
         unsigned items;  /* elements of a chunk that shared memory has at a time */

@@ -22,8 +22,7 @@ inline void bring_tile(scratch &s, const scan_args &p, const tile &t) {
     s.full[0].arrive();
 }
 
-extern "C" __global__ void __launch_bounds__(FINISHERS, LOOK_BACK_BLOCKS) scan_look_back(scan_args p SIZED) {
-    TAKE_GROUPS(p)
+inline void scan_tile_by_look_back(scan_args p) {
 #if SIZE_ON_DEVICE
     p.tiles = (p.n + p.tile - 1) / p.tile;
     if (ordinal_of_block() >= p.tiles)

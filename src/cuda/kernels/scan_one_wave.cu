@@ -75,7 +75,7 @@ inline void tell_findings(const scratch &s, const one_wave_args &a) {
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(FINISHERS, ONE_WAVE_BLOCKS) scan_one_wave(one_wave_args a) {
+inline void scan_tile_of_wave(const one_wave_args &a) {
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
     const scan_args &p = a.scan;

@@ -12,6 +12,9 @@
 #ifndef BY_LOOK_BACK /* scan_look_back.cu: by_look_back.cu sets it */
 #define BY_LOOK_BACK 0
 #endif
+#ifndef HAS_SMALL_TILES /* small_tiles.cu sets it */
+#define HAS_SMALL_TILES 0
+#endif
 /* Each block has one tile: no ring, and finishers only. */
 #define HAS_ONE_TILE (ONE_WAVE || BY_LOOK_BACK)
 
@@ -20,7 +23,9 @@ constexpr int larger_of(int a, int b) {
 }
 enum {
     /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
-    ITEMS = ONE_WAVE ? ONE_WAVE_ITEMS : SCAN_ITEMS,
+    ITEMS = ONE_WAVE       ? (HAS_SMALL_TILES ? ONE_WAVE_FEW : ONE_WAVE_ITEMS)
+            : BY_LOOK_BACK ? (HAS_SMALL_TILES ? LOOK_BACK_FEW : SCAN_ITEMS)
+                           : SCAN_ITEMS,
     /* threads of a team */
     FINISHERS = ONE_WAVE ? ONE_WAVE_THREADS : BY_LOOK_BACK ? LOOK_BACK_BLOCK : SCAN_FINISHERS,
     TEAMS = HAS_ONE_TILE ? 1 : SCAN_TEAMS, /* of finishers; they take tiles in turn */
