@@ -101,6 +101,8 @@ bool tally_cuda_order_shows(const tally_computation *computation);
 /* Whether threads of a reduction add up second moments of some elements in integers (1), or in floats (2); else 0. See
  * running.cu. */
 int tally_cuda_brief_moments(const tally_computation *computation);
+/* Whether a scan down a short column adds up second moments in floats. See running.cu. */
+bool tally_cuda_has_half_moments(const tally_computation *computation);
 /* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */
 bool tally_cuda_has_terms(const tally_computation *computation);
 /* Whether this is one whose results are floats that take the elements' place, so that a thread goes through its stretch

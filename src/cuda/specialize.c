@@ -332,6 +332,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"MOMENTS", moments_of(c)},
                    {"ORDER_SHOWS", tally_cuda_order_shows(c)},
                    {"BRIEF_MOMENTS", tally_cuda_brief_moments(c)},
+                   {"HALF_MOMENTS", tally_cuda_has_half_moments(c)},
                    {"IS_INDEXED", tally_class_of(c->monoid) == TALLY_CLASS_INDEXED},
                    {"LABEL_TILE", s->label_tile},
                    {"LABEL_THREADS", TALLY_CUDA_LABEL_BLOCK},

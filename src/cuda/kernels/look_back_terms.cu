@@ -93,7 +93,6 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     for (int k = 0; k < ITEMS; k++)
         results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(left + kept[k] * scale)));
 #else
-    constexpr bool CAN_OVERFLOW = sizeof(value_t) == 8; /* the squares of distances */
     /* The square of all distances is up to as many times as large; fourth powers are finite. */
     constexpr double TOO_FAR = MOMENTS > 2 ? 0x1p400 : 0x1p900;
     const auto fits = [](double squares) {

@@ -6,6 +6,9 @@ template <class A> constexpr bool ARE_SAME<A, A> = true;
 /* Whether a combination has a division or an exponential of doubles, and a warp's together have one, too. */
 enum { COMBINES_SLOWLY = (IS_LOGSUMEXP && sizeof(acc_t) > 8) || MOMENTS == 2 };
 
+/* Whether squares of distances may overflow; those of integers do not. */
+constexpr bool CAN_OVERFLOW = ARE_SAME<value_t, double>;
+
 enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 
 #if MOMENTS
@@ -203,7 +206,7 @@ template <class A, class L = A> struct running : powers {
         begin(x);
         const bool counts = !SKIPS_NAN || !is_nan(x);
         add_distance(counts ? (double)x - shift : 0);
-        if (sizeof(value_t) == 8)
+        if (CAN_OVERFLOW)
             zero += counts ? (double)x * 0.0 : 0;
         count += counts;
     }
@@ -220,9 +223,17 @@ template <class A, class L = A> struct running : powers {
     /* Adds what another thread has added from the same shift. */
     template <class Move> void add_from(Move move) {
         powers::add_from(move);
-        if (sizeof(value_t) == 8)
+        if (CAN_OVERFLOW)
             zero += move(zero);
         count += move(count);
+    }
+    /* Takes what another thread has added from the same shift. */
+    template <class Move> void move_from(Move move) {
+        distances = move(distances);
+        squares = move(squares);
+        if (CAN_OVERFLOW)
+            zero = move(zero);
+        count = move(count);
     }
     /* Moves the shift to the mean of all so far, so that few bits of what follows are lost. */
     void settle() {
@@ -242,11 +253,11 @@ template <class A, class L = A> struct running : powers {
     result_t result(uint64) const {
         const double n = counter(before).plus(count);
 #if MOMENTS == 2
-        const bool has_overflown = sizeof(value_t) == 8 && ((uint32)__double2hiint(squares) & 0x7ff00000) == 0x7ff00000;
+        const bool has_overflown = CAN_OVERFLOW && ((uint32)__double2hiint(squares) & 0x7ff00000) == 0x7ff00000;
         const double all = has_overflown ? zero + range<double>::highest() : squares;
         return variance_of(has_overflown ? 0 : distances, all, n);
 #else
-        if (sizeof(value_t) == 8 && !(squares > 0x1p-900 && squares < 0x1p400)) /* whose reciprocal may be none */
+        if (CAN_OVERFLOW && !(squares > 0x1p-900 && squares < 0x1p400)) /* whose reciprocal may be none */
             return lower(sum(), 0, 0);
         return moment_of(*this, n);
 #endif
@@ -261,7 +272,7 @@ template <class A, class L = A> struct running : powers {
         r.a2 = distances * reciprocal(r.a0);
         const double rest = __fma_rn(-distances, r.a2, squares);
         r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
-        if (sizeof(value_t) == 8 && !IS_FINITE(squares))
+        if (CAN_OVERFLOW && !IS_FINITE(squares))
             r.a3 = zero + range<double>::highest();
         powers higher = *this;
         higher.move_higher(r.a0, -r.a2);
@@ -406,6 +417,65 @@ template <class A> struct brief {
 };
 #else
 template <class A> using brief = running<A>;
+#endif
+
+#if HALF_MOMENTS
+/* A running variance of halves down a short column, in floats: of some thousand squares at most 12 of 24 bits are lost,
+ * and results have 11. */
+struct short_running {
+    float count = 0, shift = 0, distances = 0, squares = 0;
+    bool has_shift = false;
+
+    short_running() = default;
+    short_running(const acc_t &acc) : count((float)acc.a0), shift((float)acc.a1), squares((float)acc.a3) {
+        distances = (float)(acc.a0 * (acc.a1 - shift + acc.a2));
+        has_shift = acc.a0 != 0;
+    }
+    void begin(value_t x) {
+        shift = has_shift ? shift : x;
+        has_shift = true;
+    }
+    void add_from_shift(value_t x) {
+        const float away = x - shift;
+        distances += away;
+        squares = __fmaf_rn(away, away, squares);
+        count += 1;
+    }
+    void add_next(value_t x, value_t, uint64) {
+        begin(x);
+        add_from_shift(x);
+    }
+    template <class Move> void add_from(Move move) {
+        distances += move(distances);
+        squares += move(squares);
+        count += move(count);
+    }
+    template <class Move> void move_from(Move move) {
+        distances = move(distances);
+        squares = move(squares);
+        count = move(count);
+    }
+    void settle() {}
+    result_t result(uint64) const {
+        const float of_n = reciprocal_nearby(count), rest = __fmaf_rn(-distances * of_n, distances, squares);
+        const float variance = (rest < 0 ? 0 : rest) * (DDOF ? reciprocal_nearby(count - DDOF) : of_n);
+        const float result = IS_STD ? root_nearby(variance) : variance;
+        return output_of_real<out_t>(count > DDOF && result >= 0 ? result : (float)NOT_A_NUMBER);
+    }
+    acc_t sum() const {
+        acc_t r = identity_as<acc_t>();
+        if (count == 0)
+            return r;
+        r.a0 = count;
+        r.a1 = shift;
+        r.a2 = distances * reciprocal((double)count);
+        const double rest = __fma_rn(-(double)distances, r.a2, (double)squares);
+        r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
+        return r;
+    }
+};
+#else
+typedef running<acc_t> short_running;
 #endif
 
 #if IS_LOGSUMEXP

@@ -43,114 +43,156 @@ inline slab_tile slab_tile_at(const scan_slabs_args &p, uint64 number) {
     return t;
 }
 
+template <class T> inline uint32 slab_shift(const T *array, const slab_tile &t) {
+    return t.runs == 1 ? (uint32)(uint64)(array + t.at) & (16 - (uint32)sizeof(T)) : 0;
+}
+
+/* Where a tile's runs lie: in memory, and in shared memory. A single run begins there as far behind a multiple of 16 as
+ * it does in memory, so that vectors pass as they are; others begin with a vector. */
+template <class T> struct slab_runs {
+    uint64 first;    /* the address of the first element */
+    uint64 apart;    /* bytes from a run to the next */
+    uint32 runs;
+    uint32 bytes;    /* of a run */
+    uint32 pitch;    /* bytes from a run to the next in shared memory */
+    uint32 shift;    /* of the first element there, a multiple of its size */
+    float of_vectors; /* 1 / the vectors that a run may lie in */
+    uint32 vectors;
+
+    slab_runs(const scan_slabs_args &p, const slab_tile &t, const T *array) {
+        first = (uint64)(array + t.at);
+        apart = p.inner * sizeof(T);
+        runs = t.runs;
+        bytes = t.length * (uint32)sizeof(T);
+        pitch = t.pitch * (uint32)sizeof(T);
+        shift = slab_shift(array, t);
+        vectors = (bytes + (runs == 1 ? (uint32)first & 15 : 15) + 15) / 16;
+        of_vectors = 1 / (float)vectors;
+    }
+    /* Calls use(run, byte) for each vector that may have some of a run's bytes. */
+    template <class Use> void each(Use use) const {
+        if (runs == 1) {
+#pragma unroll 2
+            for (uint32 v = threadIdx.x; v < vectors; v += BLOCK)
+                use(0, v * 16);
+        } else {
+#pragma unroll 1
+            for (uint32 i = threadIdx.x; i < runs * vectors; i += BLOCK) {
+                const uint32 run = (uint32)(((float)i + 0.5f) * of_vectors); /* both are small */
+                use(run, (i - run * vectors) * 16);
+            }
+        }
+    }
+};
+
 /* The 16 bytes at an address, of which only those before 'end' and not before 'begin' may be read. */
-inline uint4 load_within(uint64 from, uint64 begin, uint64 end) {
-    const uint64 low = from & ~15ull;
-    if (low == from && from + 16 <= end)
-        return __ldcs((const uint4 *)from);
-    if (low >= begin && low + 32 <= end)
-        return load_straddling((const void *)from);
+__noinline__ uint4 load_within(uint64 from, uint64 begin, uint64 end) {
     uint8 bytes[16];
-#pragma unroll
+#pragma unroll 1
     for (int b = 0; b < 16; b++)
-        bytes[b] = from + b < end ? *(const uint8 *)(from + b) : (uint8)0;
+        bytes[b] = from + b >= begin && from + b < end ? *(const uint8 *)(from + b) : (uint8)0;
     uint4 bits;
     memcpy(&bits, bytes, 16);
     return bits;
 }
 
 inline void load_runs(const scan_slabs_args &p, const slab_tile &t, const in_t *array, uint8 *memory) {
+    const slab_runs<in_t> r(p, t, array);
     const uint64 begin = (uint64)array, end = (uint64)(array + p.outer * p.extent * p.inner);
-    const uint32 vectors = (t.length * (uint32)sizeof(in_t) + 15) / 16, pitch = t.pitch * (uint32)sizeof(in_t);
-#pragma unroll 2
-    for (uint32 i = threadIdx.x; i < t.runs * vectors; i += BLOCK) {
-        const uint32 run = t.runs == 1 ? 0 : i / vectors, byte = (i - run * vectors) * 16;
-        *(uint4 *)skewed(memory, run * pitch + byte) =
-            load_within((uint64)(array + t.at + run * p.inner) + byte, begin, end);
-    }
-}
-
-/* What a vector of memory takes of a run: all of it, or some results at an end. 'byte' is the vector's first, among the
- * run's. */
-inline void store_part(uint8 *memory, uint32 run, uint64 to, int64 byte, int64 bytes) {
-    if (byte >= 0 && byte + 16 <= bytes) {
-        const uint32 from = run + (uint32)byte, shift = from & 15;
-        uint4 bits = *(const uint4 *)skewed(memory, from - shift);
-        if (shift)
-            bits = straddling(bits, *(const uint4 *)skewed(memory, from - shift + 16), shift);
-        __stcs((uint4 *)to, bits);
-        return;
-    }
-    const int64 first = byte < 0 ? 0 : byte, last = byte + 16 < bytes ? byte + 16 : bytes;
-    if ((to - byte & sizeof(result_t) - 1) == 0)
-        for (int64 b = first; b < last; b += sizeof(result_t))
-            *(result_t *)(to + (b - byte)) = *(const result_t *)skewed(memory, run + (uint32)b);
+    const bool is_inside =
+        r.first >= begin + 16 && r.first + (r.runs - 1) * r.apart + r.bytes + 48 <= end; /* with all its vectors */
+    if (is_inside)
+        r.each([&](uint32 run, uint32 byte) {
+            const uint64 from = r.first - r.shift + run * r.apart + byte;
+            if (byte < r.shift + r.bytes)
+                *(uint4 *)skewed(memory, run * r.pitch + byte) =
+                    from & 15 ? load_straddling((const void *)from) : __ldcs((const uint4 *)from);
+        });
     else
-        for (int64 b = first; b < last; b++)
-            *(uint8 *)(to + (b - byte)) = *skewed(memory, run + (uint32)b);
+        r.each([&](uint32 run, uint32 byte) {
+            const uint64 from = r.first - r.shift + run * r.apart + byte;
+            if (byte < r.shift + r.bytes)
+                *(uint4 *)skewed(memory, run * r.pitch + byte) = load_within(from, begin, end);
+        });
 }
 
+/* Writes whole vectors of memory, and of those at a run's ends the results that are the run's. */
 inline void store_runs(const scan_slabs_args &p, const slab_tile &t, uint8 *memory) {
-    const uint32 bytes = t.length * (uint32)sizeof(result_t), pitch = t.pitch * (uint32)sizeof(result_t);
-    const uint32 vectors = (bytes + 30) / 16; /* that a run may lie in */
-#pragma unroll 2
-    for (uint32 i = threadIdx.x; i < t.runs * vectors; i += BLOCK) {
-        const uint32 run = t.runs == 1 ? 0 : i / vectors, at = (i - run * vectors) * 16;
-        const uint64 begin = (uint64)(p.out + t.at + run * p.inner), shift = begin & 15;
-        if (at < shift + bytes)
-            store_part(memory, run * pitch, begin - shift + at, (int64)at - (int64)shift, bytes);
-    }
+    const slab_runs<result_t> r(p, t, p.out);
+    r.each([&](uint32 run, uint32 byte) {
+        const uint64 begin = r.first + run * r.apart, to = (begin & ~15ull) + byte;
+        const int32 of_run = (int32)(byte - ((uint32)begin & 15)), bytes = (int32)r.bytes; /* the vector's first byte */
+        const uint32 from = run * r.pitch + r.shift + of_run, apart = from & 15;
+        if (of_run >= 0 && of_run + 16 <= bytes) {
+            uint4 bits = *(const uint4 *)skewed(memory, from - apart);
+            if (apart)
+                bits = straddling(bits, *(const uint4 *)skewed(memory, from - apart + 16), apart);
+            __stcs((uint4 *)to, bits);
+            return;
+        }
+        const int32 size = (int32)sizeof(result_t), end = of_run + 16 < bytes ? of_run + 16 : bytes;
+#pragma unroll 1
+        for (int32 at = of_run < 0 ? 0 : of_run / size * size; at < end; at += size)
+            store((result_t *)(begin + at), *(const result_t *)skewed(memory, run * r.pitch + r.shift + at));
+    });
 }
 
 /* A column, in a tile in shared memory. */
 struct slab_column {
-    const uint8 *x, *y;
-    uint8 *out;
+    uint8 *x, *y, *out;
     uint64 before;
-    uint32 first, step, extent; /* the element in row 0, elements from a row to the next, rows */
+    uint32 x_at, y_at, out_at; /* the bytes at which its elements in row 0 lie */
+    uint32 step, extent;       /* elements from a row to the next, rows */
     acc_t base;
     bool has_base;
 
-    /* The sum that rows behind 'before' are added to, and that of all rows. Those of variances begin with the base, so
-     * that results need no accumulator. */
+    /* The sum that rows behind 'before' are added to. It begins with the base, so that results need no other sum. */
     acc_t behind(const acc_t &before) const {
-        return MOMENTS && has_base ? combine(base, before) : before;
+        return has_base ? combine(base, before) : before;
     }
-    acc_t total(const acc_t &run) const {
-        return !MOMENTS && has_base ? combine(base, run) : run;
+    const in_t *element(uint8 *memory, uint32 at, uint32 row) const {
+        return (const in_t *)skewed(memory, at + row * (step * (uint32)sizeof(in_t)));
     }
-    result_t result(const running<acc_t> &sum, uint64 count) const {
-        return !MOMENTS && has_base ? lower(combine(base, sum.sum()), count, 0) : sum.result(count);
+    value_t value_in(uint32 logical) const {
+        return value_of(*element(x, x_at, REVERSE ? extent - 1 - logical : logical));
     }
-    /* Adds rows [from, to), in logical order, to 'run', and if Writes writes their results. */
-    template <bool Writes> acc_t scan(acc_t run, uint32 from, uint32 to) const {
-        running<acc_t> sum = run;
+    /* Adds rows [from, to), in logical order, to 'sum', and if Writes writes their results. */
+    template <bool Writes> short_running scan(short_running sum, uint32 from, uint32 to) const {
+        sum.begin(value_in(from));
 #pragma unroll 4
         for (uint32 logical = from; logical < to; logical++) {
-            const uint32 row = REVERSE ? extent - 1 - logical : logical, e = first + row * step;
-            const value_t value = value_of(*(const in_t *)skewed((uint8 *)x, e * (uint32)sizeof(in_t)));
-            const value_t second =
-                HAS_SECOND ? value_of(*(const in_t *)skewed((uint8 *)y, e * (uint32)sizeof(in_t))) : value_t(0);
-            result_t *to_write = (result_t *)skewed(out, e * (uint32)sizeof(result_t));
+            const uint32 row = REVERSE ? extent - 1 - logical : logical;
+            const value_t value = value_of(*element(x, x_at, row));
+            const value_t second = HAS_SECOND ? value_of(*element(y, y_at, row)) : value_t(0);
+            result_t *to_write = (result_t *)skewed(out, out_at + row * (step * (uint32)sizeof(result_t)));
             if (Writes && !INCLUSIVE)
-                *to_write = result(sum, before + logical);
+                *to_write = sum.result(before + logical);
             sum.add_next(value, second, before + row);
             if (Writes && INCLUSIVE)
-                *to_write = result(sum, before + logical + 1);
+                *to_write = sum.result(before + logical + 1);
             if ((logical - from) % SETTLING == SETTLING - 1)
                 sum.settle();
         }
-        return sum.sum();
+        return sum;
     }
 };
 
 inline slab_column slab_column_of(const scan_slabs_args &p, const slab_tile &t, uint8 *x, uint8 *y, uint8 *out,
                                   uint32 number) {
     const uint32 inner = (uint32)p.inner, extent = (uint32)p.extent;
-    slab_column c = {x, y, out, p.before, number, p.slabs ? inner : t.pitch, extent, identity_as<acc_t>(),
-                     p.carry || p.initial};
-    if (p.slabs && extent > 1)
-        c.first += (inner == 1 ? number : number / inner) * inner * (extent - 1);
+    const uint32 first = !p.slabs || extent == 1 ? number : number + number / inner * inner * (extent - 1);
+    slab_column c;
+    c.x = x;
+    c.y = y;
+    c.out = out;
+    c.before = p.before;
+    c.x_at = slab_shift(p.x, t) + first * (uint32)sizeof(in_t);
+    c.y_at = HAS_SECOND ? slab_shift(p.y, t) + first * (uint32)sizeof(in_t) : 0;
+    c.out_at = slab_shift(p.out, t) + first * (uint32)sizeof(result_t);
+    c.step = p.slabs ? inner : t.pitch;
+    c.extent = extent;
+    c.base = identity_as<acc_t>();
+    c.has_base = p.carry || p.initial;
     if (c.has_base)
         c.base = p.carry ? p.carry[t.column + number].read() : raise(load(p.initial));
     return c;
@@ -160,10 +202,44 @@ inline slab_column slab_column_of(const scan_slabs_args &p, const slab_tile &t, 
 inline void scan_slab_columns(const scan_slabs_args &p, const slab_tile &t, uint8 *x, uint8 *y, uint8 *out) {
     for (uint32 number = threadIdx.x; number < t.columns; number += BLOCK) {
         const slab_column c = slab_column_of(p, t, x, y, out, number);
-        const acc_t run = c.scan<true>(c.behind(identity_as<acc_t>()), 0, c.extent);
+        const short_running run = c.scan<true>(c.behind(identity_as<acc_t>()), 0, c.extent);
         if (p.total)
-            p.total[t.column + number].write(c.total(run));
+            p.total[t.column + number].write(run.sum());
     }
+}
+
+/* What a lane's rows are added to: the sum of the rows that the lanes below it have of the column. All lanes call this.
+ */
+inline short_running sum_below(const slab_column &c, uint32 lane, uint32 lanes, uint32 from, uint32 end) {
+#if MOMENTS == 2 && !SKIPS_NAN
+    /* Plain sums, relative to the column's first element: each is of rows that begin with that. */
+    short_running sum;
+    sum.begin(c.value_in(0));
+#pragma unroll 4
+    for (uint32 logical = from; logical < end; logical++)
+        sum.add_from_shift(c.value_in(logical));
+    for (uint32 d = 1; d < lanes; d *= 2)
+        sum.add_from([=](auto value) {
+            const auto left = from_below(value, d);
+            return lane >= d ? left : 0;
+        });
+    short_running below = sum;
+    below.move_from([=](auto value) {
+        const auto left = from_below(value, 1);
+        return lane ? left : 0;
+    });
+    below.settle();
+    return c.has_base ? short_running(c.behind(below.sum())) : below;
+#else
+    acc_t sum = from < end ? c.scan<false>(identity_as<acc_t>(), from, end).sum() : identity_as<acc_t>();
+    for (uint32 d = 1; d < lanes; d *= 2) {
+        const acc_t left = from_below(sum, d);
+        if (lane >= d)
+            sum = combine(left, sum);
+    }
+    const acc_t below = from_below(sum, 1);
+    return c.behind(lane ? below : identity_as<acc_t>());
+#endif
 }
 
 /* Neighbouring lanes share a column: each takes some rows. */
@@ -173,20 +249,12 @@ inline void scan_shared_columns(const scan_slabs_args &p, const slab_tile &t, ui
         const bool works = i < all;
         const slab_column c = slab_column_of(p, t, x, y, out, works ? i >> p.part_bits : 0);
         const uint32 end = (lane + 1) * p.rows < c.extent ? (lane + 1) * p.rows : c.extent, from = lane * p.rows;
-        acc_t sum = works ? c.scan<false>(identity_as<acc_t>(), from, end) : identity_as<acc_t>();
-        for (uint32 d = 1; d < lanes; d *= 2) {
-            const acc_t left = from_below(sum, d);
-            if (lane >= d)
-                sum = combine(left, sum);
-        }
-        acc_t run = from_below(sum, 1);
-        if (lane == 0)
-            run = identity_as<acc_t>();
+        short_running run = sum_below(c, lane, lanes, from, works ? end : from);
         if (!works || from >= end)
             continue;
-        run = c.scan<true>(c.behind(run), from, end);
+        run = c.scan<true>(run, from, end);
         if (p.total && end == c.extent)
-            p.total[t.column + (i >> p.part_bits)].write(c.total(run));
+            p.total[t.column + (i >> p.part_bits)].write(run.sum());
     }
 }
 

@@ -359,7 +359,6 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const double of_stretch = r;
     const auto is_seed = [&](int k) { return GROUPS != ALL && (seeds >> k & 1); };
     /* Squares of narrower elements are finite if the elements are, else NaN or infinite, which makes results NaN. */
-    constexpr bool CAN_OVERFLOW = sizeof(value_t) == 8;
     /* The square of all distances is up to as many times as large as there are; fourth powers are finite. */
     constexpr double TOO_FAR = MOMENTS > 2 ? 0x1p400 : 0x1p900;
     const auto fits = [](double squares) {

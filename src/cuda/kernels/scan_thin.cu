@@ -72,16 +72,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_ar
     const thin_columns t = thin_columns::of(p, blockIdx.x * (uint64)BLOCK + threadIdx.x);
     const bool is_inside = t.count && t.is_inside(p.x, p) && (!HAS_SECOND || t.is_inside(p.y, p));
     const bool has_base = p.carry || p.initial;
-    running<acc_t> run[THIN_WIDTH];
-    acc_t base[THIN_WIDTH];
+    short_running run[THIN_WIDTH];
+    if (has_base) /* sums begin with it, so that results need no other sum */
 #pragma unroll
-    for (int k = 0; k < THIN_WIDTH; k++) {
-        base[k] = identity_as<acc_t>();
-        if (has_base && k < t.count)
-            base[k] = p.carry ? p.carry[t.column + k].read() : raise(load(p.initial));
-        if (MOMENTS && has_base) /* so that results need no accumulator */
-            run[k] = base[k];
-    }
+        for (int k = 0; k < THIN_WIDTH; k++)
+            if (k < t.count)
+                run[k] = short_running(p.carry ? p.carry[t.column + k].read() : raise(load(p.initial)));
     for (uint64 j = 0; j < p.extent; j += THIN_AHEAD) {
         thin_row x[THIN_AHEAD], y[HAS_SECOND ? THIN_AHEAD : 1];
 #pragma unroll
@@ -104,15 +100,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_ar
             for (int k = 0; k < THIN_WIDTH; k++) {
                 const value_t value = value_of(of_x.element[k]);
                 const value_t second = HAS_SECOND ? value_of(of_y.element[k]) : value_t(0);
-                const auto result = [&](uint64 count) {
-                    return !MOMENTS && has_base ? lower(combine(base[k], run[k].sum()), count, 0)
-                                                    : run[k].result(count);
-                };
                 if (!INCLUSIVE)
-                    results.element[k] = result(p.before + logical);
+                    results.element[k] = run[k].result(p.before + logical);
                 run[k].add_next(value, second, p.before + row);
                 if (INCLUSIVE)
-                    results.element[k] = result(p.before + logical + 1);
+                    results.element[k] = run[k].result(p.before + logical + 1);
             }
             store_of_lanes(p.out + t.at + row * p.inner, results, t.results);
         }
@@ -123,5 +115,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_ar
 #pragma unroll
     for (int k = 0; k < THIN_WIDTH; k++)
         if (p.total && k < t.count)
-            p.total[t.column + k].write(!MOMENTS && has_base ? combine(base[k], run[k].sum()) : run[k].sum());
+            p.total[t.column + k].write(run[k].sum());
 }
