@@ -317,16 +317,16 @@ template <bool Many> inline void go_down(panel_scratch &s, const panels_args &p)
         }
         if (p.total && works && strand == 0 && t.first + t.rows == p.extent)
             p.total[part.column + column].write(run);
-        sum = identity_as<lane_t>();
         auto result_of = [&](int k) { /* to be asked in order */
-            lane_t up_to = kept[PANEL_KEPT ? k : 0];
-            if (!PANEL_KEPT) {
-                up_to = sum;
-                sum = combine(sum, lifted(k));
+            acc_t up_to = left;
+            if (PANEL_KEPT) {
+                up_to = combine(left, widen(kept[PANEL_KEPT ? k : 0]));
+            } else {
+                left = combine(left, widen(lifted(k)));
                 if (INCLUSIVE)
-                    up_to = sum;
+                    up_to = left;
             }
-            return lower(combine(left, widen(up_to)), p.before + t.first + strand * PANEL_ITEMS + k + INCLUSIVE, 0);
+            return lower(up_to, p.before + t.first + strand * PANEL_ITEMS + k + INCLUSIVE, 0);
         };
         if (l.in_one_piece) { /* the team has read all elements */
             if (sizeof(result_t) > sizeof(in_t)) /* results go where no copy of elements came after earlier results */

@@ -417,22 +417,27 @@ template <bool IsRounded> inline float root(float x) {
 inline float exp_below(float x) {
     return power_of_2(x * 1.4426950408889634f);
 }
+/* Coefficients of polynomials, from the highest on. From constant memory an instruction takes one as it is; otherwise it
+ * would take two more to make each. */
+static __constant__ double exp_terms[] = {0x1.ad966effa95afp-26, 0x1.28ad6d313b05bp-22, 0x1.71df16aea034cp-19,
+                                          0x1.a0199a11b7d4fp-16, 0x1.a01a0130df71bp-13, 0x1.6c16c18427c50p-10,
+                                          0x1.1111111126912p-7,  0x1.5555555550892p-5,  0x1.55555555554fep-3,
+                                          0x1.000000000000ap-1};
+static __constant__ double of_exponent[] = {0x1.71547652b82fep0, -0x1.62e42fefa39efp-1, -0x1.abc9e3b39803fp-56};
+static __constant__ double log_terms[] = {0x1.2f06fc88e789dp-3, 0x1.39a198aaf4637p-3, 0x1.74663ff61e861p-3,
+                                          0x1.c71c5205981b7p-3, 0x1.24924941f4022p-2, 0x1.999999997fda6p-2,
+                                          0x1.5555555555592p-1};
+
 /* x = n ln 2 + r with |r| <= ln(2) / 2, and a polynomial of e^r, which is 1 + r + ... with an error of 2^-58 (by
  * Lawson's algorithm). The error is 0.6 of an ulp; below 2^-1021 the power is 0. The library's exp is as good and takes
  * branches for larger x. */
 inline double exp_below(double x) {
-    const double shifted = __fma_rn(x, 0x1.71547652b82fep0, 0x1.8p52), n = shifted - 0x1.8p52;
-    const double r = __fma_rn(n, -0x1.abc9e3b39803fp-56, __fma_rn(n, -0x1.62e42fefa39efp-1, x));
-    double sum = 0x1.ad966effa95afp-26;
-    sum = __fma_rn(sum, r, 0x1.28ad6d313b05bp-22);
-    sum = __fma_rn(sum, r, 0x1.71df16aea034cp-19);
-    sum = __fma_rn(sum, r, 0x1.a0199a11b7d4fp-16);
-    sum = __fma_rn(sum, r, 0x1.a01a0130df71bp-13);
-    sum = __fma_rn(sum, r, 0x1.6c16c18427c50p-10);
-    sum = __fma_rn(sum, r, 0x1.1111111126912p-7);
-    sum = __fma_rn(sum, r, 0x1.5555555550892p-5);
-    sum = __fma_rn(sum, r, 0x1.55555555554fep-3);
-    sum = __fma_rn(sum, r, 0x1.000000000000ap-1);
+    const double shifted = __fma_rn(x, of_exponent[0], 0x1.8p52), n = shifted - 0x1.8p52;
+    const double r = __fma_rn(n, of_exponent[2], __fma_rn(n, of_exponent[1], x));
+    double sum = exp_terms[0];
+#pragma unroll
+    for (int k = 1; k < (int)(sizeof exp_terms / sizeof *exp_terms); k++)
+        sum = __fma_rn(sum, r, exp_terms[k]);
     sum = __fma_rn(sum, r, 1.0);
     sum = __fma_rn(sum, r, 1.0);
     const double power = __longlong_as_double((__double_as_longlong(shifted) + 1023) << 52);
@@ -441,7 +446,7 @@ inline double exp_below(double x) {
 }
 /* With the larger one's exponential 1, an error of the other's weighs little. */
 template <class T> inline T sum_of_exps(T m, T s, T n, T t) {
-    const T e = m == n ? T(1) : exp_below(m < n ? m - n : n - m);
+    const T away = m < n ? m - n : n - m, e = exp_below(m == n ? T(0) : away); /* both may be infinite */
     return m < n ? s * e + t : s + t * e;
 }
 /* The logarithm of a normal number. x = 2^n m with m from sqrt(1/2) to sqrt(2), and log m = 2 atanh f with f = (m - 1) / (m + 1), by a polynomial with an
@@ -451,16 +456,13 @@ inline double log_of_normal(double x) {
     const int shifted = __double2hiint(x) - 0x3fe6a09e, n = shifted >> 20;
     const double m = __hiloint2double((shifted & 0xfffff) + 0x3fe6a09e, __double2loint(x));
     const double f = (m - 1) * reciprocal(m + 1), z = f * f;
-    double sum = 0x1.2f06fc88e789dp-3;
-    sum = __fma_rn(sum, z, 0x1.39a198aaf4637p-3);
-    sum = __fma_rn(sum, z, 0x1.74663ff61e861p-3);
-    sum = __fma_rn(sum, z, 0x1.c71c5205981b7p-3);
-    sum = __fma_rn(sum, z, 0x1.24924941f4022p-2);
-    sum = __fma_rn(sum, z, 0x1.999999997fda6p-2);
-    sum = __fma_rn(sum, z, 0x1.5555555555592p-1);
+    double sum = log_terms[0];
+#pragma unroll
+    for (int k = 1; k < (int)(sizeof log_terms / sizeof *log_terms); k++)
+        sum = __fma_rn(sum, z, log_terms[k]);
     const double exponent = small_number((uint32)(n + 1024)) - 1024;
-    const double log_m = f + __fma_rn(f, z * sum, __fma_rn(exponent, 0x1.abc9e3b39803fp-56, f));
-    const double log_x = __fma_rn(exponent, 0x1.62e42fefa39efp-1, log_m);
+    const double log_m = f + __fma_rn(f, z * sum, __fma_rn(exponent, -of_exponent[2], f));
+    const double log_x = __fma_rn(exponent, -of_exponent[1], log_m);
     return log_x;
 }
 /* Scans and groups have so many logarithms that they take the hardware's, whose error is 2^-22. */
@@ -468,7 +470,12 @@ inline float logarithm(float x) {
     return IS_SCAN || GROUPS == SEGMENTS || GROUPS == KEYS ? log2_nearby(x) * 0.6931471805599453f : log(x);
 }
 inline double logarithm(double x) {
+#if IS_SCAN && IS_LOGSUMEXP /* a sum of exponentials of which the largest is 1, if it is not 0, infinite or NaN */
+    const double near = log_of_normal(x);
+    return x > 0 && x <= GREATEST_FINITE<double> ? near : x == 0 ? range<double>::lowest() : x;
+#else
     return log(x);
+#endif
 }
 
 /* The bits above an integer's. */

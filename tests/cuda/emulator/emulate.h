@@ -14,6 +14,7 @@ extern "C" void *memcpy(void *, const void *, size_t);
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __global__
 #define __device__
+#define __constant__ __attribute__((unused))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
