@@ -132,10 +132,8 @@ static const char *const terms_of_segments[] = {ONE_WAVE_TERMS, tally_cuda_kerne
 static const char *const terms_of_others[] = {ONE_WAVE_TERMS, tally_cuda_kernels_clear_words, NULL};
 
 static const char *const small_wave[] = {tally_cuda_kernels_small_tiles, ONE_WAVE_TILES,
-                                         tally_cuda_kernels_scan_one_wave, entry_scan_small_wave, NULL};
-static const char *const small_wave_of_terms[] = {tally_cuda_kernels_small_tiles, ONE_WAVE_TILES,
-                                                  tally_cuda_kernels_scan_terms,  tally_cuda_kernels_scan_one_wave,
-                                                  entry_scan_small_wave,          NULL};
+                                         tally_cuda_kernels_scan_terms,  tally_cuda_kernels_scan_one_wave,
+                                         entry_scan_small_wave,          NULL};
 
 #define LOOK_BACK                                                                                                      \
     tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,                            \
@@ -312,7 +310,7 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
     else if (sizes->one_wave.shared)
         add(l, c->desc.grouping == TALLY_KEYS ? one_wave_of_keys : one_wave_of_segments);
     if (sizes->one_wave.few_shared)
-        add(l, tally_cuda_has_terms(c) ? small_wave_of_terms : small_wave);
+        add(l, small_wave);
     if (c->desc.grouping == TALLY_SEGMENTS)
         add(l, marks);
 }

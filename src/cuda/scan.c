@@ -24,6 +24,7 @@ enum {
     HELD_IN_WIDE_CLUSTER = 1 << 14,
     HELD_VECTORS = 1 << 19,
     HELD_OF_NARROW = 3, /* times so many, divided by the elements of a vector */
+    HELD_OF_PAIRS = 4,  /* divided by, for elements of 8 bytes */
     HELD_OF_LARGE = 4,  /* divided by */
     CLUSTER = 8,
     WIDE_CLUSTER = 16,
@@ -60,6 +61,8 @@ static bool cut_held(const tally_computation *c, const tally_cuda_sizes *sizes, 
     const uint64_t width = most(1, c->out_bytes * c->per_result / c->in_bytes); /* of results, in elements */
     uint64_t most_vectors = HELD_VECTORS / width, blocks = 1;
     bool in_cluster = false;
+    if (sizes->vector == 2)
+        most_vectors /= HELD_OF_PAIRS;
     if (sizes->vector > 4)
         most_vectors = most_vectors * HELD_OF_NARROW / sizes->vector;
     if (sizes->slot_bytes > 8)

@@ -206,7 +206,7 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     s->one_wave.items = vectors * vector;
     s->one_wave.threads = THREADS;
     s->one_wave.shared = shared;
-    s->one_wave.few = rows_of_terms ? 0 : few_vectors(vectors) * vector;
+    s->one_wave.few = tally_cuda_has_terms(c) && !rows_of_terms ? few_vectors(vectors) * vector : 0;
     if (s->one_wave.few)
         s->one_wave.few_shared = round_up(s->one_wave.few * THREADS * bytes + spare, 128);
 }

@@ -5,7 +5,8 @@
 
 enum {
     STAGED = SLAB_SCAN_BYTES + 32,                /* and what lies behind the last vector */
-    SKEWED = STAGED + (STAGED / 128 + 1) * 16     /* as 'skewed' lays it out */
+    SKEWED = STAGED + (STAGED / 128 + 1) * 16,    /* as 'skewed' lays it out */
+    VECTORS_OF_THREAD = (STAGED / 16 + BLOCK - 1) / BLOCK
 };
 
 /* Room for a vector is left out after each 128 bytes, which are once around the banks; otherwise slabs whose size is a
@@ -101,19 +102,31 @@ inline void load_runs(const scan_slabs_args &p, const slab_tile &t, const in_t *
     const uint64 begin = (uint64)array, end = (uint64)(array + p.outer * p.extent * p.inner);
     const bool is_inside =
         r.first >= begin + 16 && r.first + (r.runs - 1) * r.apart + r.bytes + 48 <= end; /* with all its vectors */
-    if (is_inside)
+    const uint64 from = r.first - r.shift;
+    if (is_inside && r.runs == 1 && from % 16 == 0) { /* all loads of a thread are under way together */
+        uint4 bits[VECTORS_OF_THREAD];
+#pragma unroll
+        for (int k = 0; k < VECTORS_OF_THREAD; k++)
+            if (threadIdx.x + k * BLOCK < r.vectors)
+                bits[k] = __ldcs((const uint4 *)from + threadIdx.x + k * BLOCK);
+#pragma unroll
+        for (int k = 0; k < VECTORS_OF_THREAD; k++)
+            if (threadIdx.x + k * BLOCK < r.vectors)
+                *(uint4 *)skewed(memory, (threadIdx.x + k * BLOCK) * 16) = bits[k];
+    } else if (is_inside) {
         r.each([&](uint32 run, uint32 byte) {
-            const uint64 from = r.first - r.shift + run * r.apart + byte;
+            const uint64 at = from + run * r.apart + byte;
             if (byte < r.shift + r.bytes)
                 *(uint4 *)skewed(memory, run * r.pitch + byte) =
-                    from & 15 ? load_straddling((const void *)from) : __ldcs((const uint4 *)from);
+                    at & 15 ? load_straddling((const void *)at) : __ldcs((const uint4 *)at);
         });
-    else
+    } else {
         r.each([&](uint32 run, uint32 byte) {
-            const uint64 from = r.first - r.shift + run * r.apart + byte;
             if (byte < r.shift + r.bytes)
-                *(uint4 *)skewed(memory, run * r.pitch + byte) = load_within(from, begin, end);
+                *(uint4 *)skewed(memory, run * r.pitch + byte) =
+                    load_within(from + run * r.apart + byte, begin, end);
         });
+    }
 }
 
 /* Writes whole vectors of memory, and of those at a run's ends the results that are the run's. */
