@@ -123,6 +123,7 @@ mutation scan_even_prefixes $kernels/exact_scan.h 's/const bool is_odd = .*/cons
 mutation scan_small_results $kernels/exact_scan.h 's/smallest_of(results, n) >= power_of_two(w.top - 26)/true/'
 mutation scan_forgets_its_error $kernels/exact_scan.h 's/        after.error += roundings;/        ;/'
 mutation scan_window_too_narrow $kernels/exact_scan.h 's/exponent_of(bound) + 2 : -1022/exponent_of(bound) : -1022/'
+mutation scan_ignores_growth $kernels/exact_scan.h 's/s->passed |= .*/(void)0;/'
 mutation scan_not_rounded_to_odd $kernels/exact_window.h 's/((bits & dropped) + dropped)/0/'
 mutation scan_reads_its_output $kernels/exact_scan.h 's/if (in_place \&\& /if (0 \&\& /'
 mutation scan_infinity_settles $kernels/exact_scan.h 's/(b.finite || is_settled(s->state))/1/'

@@ -18,6 +18,8 @@ enum {
     /* Elements of a block. Its setup takes as long as 150 elements at most, as segments of one show. Elements and
      * results stay in the first-level cache. */
     SCAN_BLOCK = 1024,
+    /* A block's prefixes are expected to grow by fewer largest elements. Between two looks at them a kernel adds 32. */
+    LIKELY_GROWTH = 64,
     SLOTS = 8, /* before and behind the results, of which one is for the result before the block */
     /* The largest number of roundings on the way to a prefix of rests is one for each vector and 4; the others are
      * slack for the roundings of the bounds themselves. */
@@ -51,7 +53,10 @@ typedef struct scanner {
     tally_exact_state *state; /* of those before 'state_at' */
     size_t state_at, anchor_at;
     bool no_rests;    /* of the last block */
+    bool passed;      /* some prefixes are larger than the window takes */
+    double growth;    /* by how much the last block changed the prefix */
     int until_summed; /* blocks until it is tried again to sum rests instead of scanning them */
+    int wait;         /* how many it was last, if it failed */
     _Alignas(64) double results[SCAN_BLOCK + 2 * SLOTS];
     _Alignas(64) double others[SCAN_BLOCK];
     _Alignas(64) float odd[SCAN_BLOCK];
@@ -185,11 +190,11 @@ static prefix rescaled(prefix p, bool scaled) {
     return (prefix){p.high * factor, p.low * factor, p.error * factor + (scaled ? 0x1p-1072 : 0), scaled};
 }
 
-/* Chooses the unit and splits the prefix before the block; its error may grow. */
-static window window_of(const scanner *s, bounds b, size_t n, prefix *before) {
+/* Chooses the unit for prefixes that grow by so much, and splits the prefix before the block; its error may grow. */
+static window window_of(const scanner *s, bounds b, size_t n, double growth, prefix *before) {
     const double slack = 1 + 0x1p-48;
     window w = {.scaled = s->before.scaled};
-    double bound = (__builtin_fabs(s->before.high) + (double)n * b.largest) * slack;
+    double bound = (__builtin_fabs(s->before.high) + growth) * slack;
     if (s->before.scaled || !(bound < 0x1p1000)) {
         w.scaled = true;
         bound = (__builtin_fabs(rescaled(s->before, true).high) + (double)n * (b.largest * SCALED)) * slack;
@@ -214,23 +219,28 @@ static void exchange_bounds(window *w) {
     w->upper = lower;
 }
 
+static window_sums run_kernel(scanner *s, const void *x, size_t n, target to, rests kind, const window *w,
+                              void *results) {
+    const window_sums sums = s->functions->run(x, n, to, kind, s->how->options.reverse, w, results);
+    s->passed |= sums.largest >= power_of_two(w->top - 1);
+    return sums;
+}
+
 /* Runs a window with bounds 'delta' to either side. If results differ, s->others are those of the other bound. */
 static window_sums run_window(scanner *s, const void *x, size_t n, rests kind, window w, double delta, void *results) {
-    const scan_functions *f = s->functions;
-    const bool reverse = s->how->options.reverse, is_narrow = s->to == TO_NARROW;
+    const bool is_narrow = s->to == TO_NARROW;
     const double middle = kind == SCANNED ? 0 : w.rest;
     w.lower = middle - delta;
     w.upper = middle + delta;
-    window_sums sums = f->run(x, n, s->to, kind, reverse, &w, is_narrow ? s->odd : results);
-    if (is_narrow) {
+    const target to = is_narrow && w.lower == w.upper ? TO_NARROW_ONCE : s->to;
+    window_sums sums = run_kernel(s, x, n, to, kind, &w, is_narrow ? s->odd : results);
+    if (is_narrow)
         narrow(s->odd, n, s->how->out, results);
-        sums.differ = w.lower != w.upper;
-    }
     if (sums.differ) {
         exchange_bounds(&w);
-        f->run(x, n, s->to, kind, reverse, &w, is_narrow ? s->odd : (void *)s->others);
+        run_kernel(s, x, n, is_narrow ? TO_NARROW_ONCE : s->to, kind, &w, is_narrow ? s->odd : (void *)s->others);
     }
-    if (sums.differ && is_narrow) {
+    if (sums.differ && is_narrow) { /* as floats, but perhaps not as results */
         narrow(s->odd, n, s->how->out, (uint16_t *)s->others);
         sums.differ = memcmp(results, s->others, n * s->out_bytes) != 0;
     }
@@ -251,16 +261,15 @@ static bool scan_surely(scanner *s, const void *x, size_t n, window w, double er
         shift = is_odd ? 0 : w.rest < 0 ? -unit : unit;
     }
     w.multiple += shift;
-    const bool reverse = s->how->options.reverse;
-    *multiple = s->functions->run(x, n, TO_F32_SURELY, NO_RESTS, reverse, &w, results).multiple - shift;
+    *multiple = run_kernel(s, x, n, TO_F32_SURELY, NO_RESTS, &w, results).multiple - shift;
     return (w.rest == 0 && error == 0) || smallest_of(results, n) >= power_of_two(w.top - 26);
 }
 
-/* One block of n elements at x, a multiple of W64. Returns the prefix after it. If *certain becomes false, results that
- * are not the same in s->others may be wrong. */
-static prefix scan_block(scanner *s, const void *x, size_t n, bounds b, void *results, bool *certain) {
+/* One block of n elements at x, a multiple of W64, in a window for prefixes that grow by so much; s->passed becomes
+ * true if they grow more, and then nothing that is found is right. */
+static prefix scan_growing(scanner *s, const void *x, size_t n, bounds b, double growth, void *results, bool *certain) {
     prefix after;
-    const window w = window_of(s, b, n, &after);
+    const window w = window_of(s, b, n, growth, &after);
     const double u = 0x1p-53, half_unit = power_of_two(w.top - 53);
     const bool has_rests = w.scaled || b.lowest < w.top - 52;
     *certain = true;
@@ -288,14 +297,36 @@ static prefix scan_block(scanner *s, const void *x, size_t n, bounds b, void *re
         sums = run_window(s, x, n, kind, w, delta, results);
     }
     if (sums.differ && kind == SUMMED && !no_rests) {
-        s->until_summed = BLOCKS_PER_LOOK;
+        s->wait = s->wait == 0 ? 1 : s->wait < BLOCKS_PER_LOOK ? 2 * s->wait : (int)BLOCKS_PER_LOOK;
+        s->until_summed = s->wait;
         sums = run_window(s, x, n, SCANNED, w, scanned, results);
+    } else if (kind == SUMMED) {
+        s->wait = 0;
     }
     s->no_rests = no_rests;
     *certain = !sums.differ;
     if (!no_rests)
         after.error += roundings;
     after.high = two_sum(sums.multiple, sums.rest, &after.low);
+    return after;
+}
+
+/* Returns the prefix after a block. If *certain becomes false, results that are not the same in s->others may be wrong.
+ *
+ * Prefixes could grow by n times the largest element. They seldom grow by a 16th of that, and a window for the latter
+ * has a unit as much smaller, so fewer results are uncertain. */
+static prefix scan_block(scanner *s, const void *x, size_t n, bounds b, void *results, bool *certain) {
+    const double most = (double)n * b.largest, by_elements = LIKELY_GROWTH * b.largest;
+    const double likely = by_elements > 2 * s->growth ? by_elements : 2 * s->growth;
+    const bool tries = s->functions->in != TALLY_F64 && s->to != TO_F64 && !s->before.scaled && likely < most;
+    const double before = s->before.high;
+    s->passed = false;
+    prefix after = scan_growing(s, x, n, b, tries ? likely : most, results, certain);
+    if (s->passed && tries) {
+        s->passed = false;
+        after = scan_growing(s, x, n, b, most, results, certain);
+    }
+    s->growth = __builtin_fabs(after.high - before);
     return after;
 }
 
@@ -413,7 +444,8 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     s.to = how->out == TALLY_F64 ? TO_F64 : how->out == TALLY_F32 ? TO_F32 : TO_NARROW;
     s.state = before;
     s.no_rests = false;
-    s.until_summed = 0;
+    s.growth = 0;
+    s.until_summed = s.wait = 0;
     s.before = prefix_of_state(before);
     const bool reverse = how->options.reverse, in_place = x == out;
     char *const results = (char *)(s.results + SLOTS);

@@ -13,9 +13,9 @@
 enum { SCALE = 128 /* blocks of which prefixes may pass 2^1000 are scaled by 2^-SCALE */ };
 #define SCALED 0x1p-128
 
-/* How a result is rounded: to f64; to f32; to a float by rounding to odd, which then goes on to 16 bits; or to f32 from
- * one bound only, where both give the same. */
-typedef enum target { TO_F64, TO_F32, TO_NARROW, TO_F32_SURELY } target;
+/* How a result is rounded: to f64; to f32; to a float by rounding to odd, which then goes on to 16 bits; or likewise
+ * from one bound only, the lower one, or to f32 from the prefix itself. */
+typedef enum target { TO_F64, TO_F32, TO_NARROW, TO_NARROW_ONCE, TO_F32_SURELY } target;
 
 /* What is done with rests: there are none; they are summed, for the blocks that follow; or they are scanned, which f64
  * needs, and the others where the bounds were too wide. */
@@ -31,6 +31,7 @@ typedef struct window {
 
 typedef struct window_sums {
     double multiple, rest; /* of the prefix after the block */
+    double largest;        /* magnitude of multiples, of prefixes some elements apart; 0 for elements of f64 */
     bool no_rests;         /* every element was a multiple of the unit */
     bool differ;           /* some result is not certain */
 } window_sums;
@@ -80,14 +81,127 @@ ALWAYS_INLINE half_vector round_to_odd_f32(v_f64 x) {
     return round_to_f32((v_f64)((bits | ((bits & dropped) + dropped)) & ~dropped));
 }
 
-/* n is a multiple of W64. Results go to 'results' in the order of the elements; those of TO_NARROW are floats. */
+#define MAGNITUDE (~UINT64_C(0) >> 1)
+
+/* What scan_window has found so far. */
+typedef struct window_scan {
+    v_f64 multiple, rest; /* the prefixes before; if rests are only summed, lanes of their sum */
+    v_u64 largest;        /* the bits of the largest magnitude of 'multiple' */
+    v_u64 parts;          /* the bits of all rests */
+    v_u64 differ;
+    half_bits narrow_differ;
+} window_scan;
+
+/* The results of some prefixes whose bounds these are. */
+ALWAYS_INLINE half_vector round_bounds(window_scan *s, v_f64 low, v_f64 high, const target to) {
+    const bool is_odd = to == TO_NARROW || to == TO_NARROW_ONCE;
+    const half_vector rounded = is_odd ? round_to_odd_f32(low) : round_to_f32(low);
+    if (to == TO_F32 || to == TO_NARROW)
+        s->narrow_differ |= (half_bits)rounded ^ (half_bits)(is_odd ? round_to_odd_f32(high) : round_to_f32(high));
+    return rounded;
+}
+
+/* Splits elements. What is left of them is noted, and added up if it is SUMMED. */
+ALWAYS_INLINE v_f64 take_rests(window_scan *s, v_f64 *v, v_f64 sigma, const rests kind) {
+    const v_f64 whole = (*v + sigma) - sigma, part = *v - whole;
+    s->parts |= (v_u64)part;
+    if (kind == SUMMED)
+        s->rest += part;
+    *v = whole;
+    return part;
+}
+
+#if defined(__AVX512F__)
+/* Quads are four vectors, whose lane l has elements 4 l to 4 l + 3. Neighbours are added up without a shuffle then, and
+ * prefixes of lanes are needed for 32 elements at a time instead of 8. */
+enum {
+    QUAD = 4,
+    OF_QUAD = QUAD * W64,
+    BLOCK_AHEAD = 1024 /* elements: the next block, which is looked at first. 2^18 f32 0.62 ns each instead of 0.69 */
+};
+
+ALWAYS_INLINE __m512 load_16_floats(const void *x, size_t i, const tally_dtype in) {
+    if (in == TALLY_F32)
+        return _mm512_loadu_ps((const char *)x + i * sizeof(float));
+    const __m256i bits = _mm256_loadu_si256((const __m256i *)(const void *)((const char *)x + i * sizeof(uint16_t)));
+    return in == TALLY_F16 ? _mm512_cvtph_ps(bits)
+                           : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+
+ALWAYS_INLINE void load_quad(const void *x, size_t i, const tally_dtype in, const bool reverse, v_f64 v[QUAD]) {
+    const __m512i two = _mm512_set1_epi32(2), forward = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, /* the first */
+                                                                          1, 5, 9, 13, 17, 21, 25, 29);
+    const __m512i first = reverse ? _mm512_sub_epi32(_mm512_set1_epi32(OF_QUAD - 1), forward) : forward;
+    const __m512i next = reverse ? _mm512_sub_epi32(first, two) : _mm512_add_epi32(first, two);
+    const ptrdiff_t bytes = in == TALLY_F32 ? sizeof(float) : sizeof(uint16_t), ahead = BLOCK_AHEAD * bytes;
+    const char *const later = (const char *)x + (ptrdiff_t)i * bytes + (reverse ? -ahead : ahead);
+    for (ptrdiff_t line = 0; line < OF_QUAD * bytes; line += 64)
+        _mm_prefetch(later + line, _MM_HINT_T0);
+    const __m512 a = load_16_floats(x, i, in), b = load_16_floats(x, i + 16, in);
+    _Alignas(64) float in_quads[OF_QUAD]; /* in memory: a conversion from there needs no shuffle */
+    _mm512_store_ps(in_quads, _mm512_permutex2var_ps(a, first, b));
+    _mm512_store_ps(in_quads + 16, _mm512_permutex2var_ps(a, next, b));
+    __asm__("" : "+m"(in_quads));
+    UNROLL_8 for (int j = 0; j < QUAD; j++) v[j] = (v_f64)_mm512_cvtps_pd(_mm256_load_ps(in_quads + 8 * j));
+}
+
+ALWAYS_INLINE void store_quad(float *to, const bool reverse, const half_vector v[QUAD]) {
+    const __m512i begin =
+        _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27); /* 16 elements' */
+    const __m512i four = _mm512_set1_epi32(4), last = _mm512_set1_epi32(OF_QUAD - 1);
+    const __m512i first = reverse ? _mm512_sub_epi32(last, begin) : begin;
+    const __m512i next = reverse ? _mm512_sub_epi32(first, four) : _mm512_add_epi32(first, four);
+    __m512 pairs[2];
+    UNROLL_8 for (int j = 0; j < 2; j++) {
+        const __m256d low = _mm256_castps_pd((__m256)v[2 * j]), high = _mm256_castps_pd((__m256)v[2 * j + 1]);
+        pairs[j] = _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castpd256_pd512(low), high, 1));
+    }
+    _mm512_storeu_ps(to, _mm512_permutex2var_ps(pairs[0], first, pairs[1]));
+    _mm512_storeu_ps(to + 16, _mm512_permutex2var_ps(pairs[0], next, pairs[1]));
+}
+
+/* Prefixes of a quad's elements and all before. */
+ALWAYS_INLINE void prefixes_of_quad(v_f64 v[QUAD], v_f64 *before) {
+    UNROLL_8 for (int j = 1; j < QUAD; j++) v[j] += v[j - 1];
+    const v_f64 lanes = prefixes_of_lanes(v[QUAD - 1]);
+    const v_f64 base = *before + shift_up_f64(lanes, (v_f64){0}, 1);
+    *before += last_f64(lanes);
+    UNROLL_8 for (int j = 0; j < QUAD; j++) v[j] += base;
+}
+
+ALWAYS_INLINE void scan_quad(window_scan *s, const void *x, size_t i, const tally_dtype in, const target to,
+                             const rests kind, const bool reverse, const window *w, float *results) {
+    const v_f64 sigma = splat_f64(w->sigma), lower = splat_f64(w->lower), upper = splat_f64(w->upper);
+    v_f64 v[QUAD], part[QUAD];
+    half_vector rounded[QUAD];
+    load_quad(x, i, in, reverse, v);
+    if (kind != NO_RESTS)
+        UNROLL_8 for (int j = 0; j < QUAD; j++) part[j] = take_rests(s, &v[j], sigma, kind);
+    if (kind == SCANNED)
+        prefixes_of_quad(part, &s->rest);
+    prefixes_of_quad(v, &s->multiple);
+    s->largest = max_u64(s->largest, (v_u64)s->multiple & MAGNITUDE);
+    UNROLL_8 for (int j = 0; j < QUAD; j++) {
+        const v_f64 low = kind == SCANNED ? lower + part[j] : lower, high = kind == SCANNED ? upper + part[j] : upper;
+        rounded[j] = round_bounds(s, to == TO_F32_SURELY ? v[j] : low + v[j], high + v[j], to);
+    }
+    store_quad(results + i, reverse, rounded);
+}
+#endif
+
+/* n is a multiple of W64. Results go to 'results' in the order of the elements; those of TO_NARROW and TO_NARROW_ONCE
+ * are floats. */
 ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype in, const target to, const rests kind,
                                       const bool scaled, const bool reverse, const window *w, void *results) {
     const v_f64 sigma = splat_f64(w->sigma), lower = splat_f64(w->lower), upper = splat_f64(w->upper);
-    v_f64 multiple = splat_f64(w->multiple), rest = splat_f64(kind == SCANNED ? w->rest : 0);
-    v_u64 parts = {0}, differ = {0};
-    half_bits narrow_differ = {0};
-    for (size_t done = 0; done < n; done += W64) {
+    window_scan s = {.multiple = splat_f64(w->multiple), .rest = splat_f64(kind == SCANNED ? w->rest : 0)};
+    size_t done = 0;
+#if defined(__AVX512F__)
+    if (in != TALLY_F64 && to != TO_F64 && !scaled)
+        for (; done + OF_QUAD <= n; done += OF_QUAD)
+            scan_quad(&s, x, reverse ? n - OF_QUAD - done : done, in, to, kind, reverse, w, results);
+#endif
+    for (; done < n; done += W64) {
         const size_t i = reverse ? n - W64 - done : done;
         v_f64 v = load_lanes(x, i, in), low = lower, high = upper;
         if (scaled)
@@ -95,39 +209,38 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
         if (reverse)
             v = reversed_f64(v);
         if (kind != NO_RESTS) {
-            const v_f64 whole = (v + sigma) - sigma;
-            v_f64 part = v - whole;
-            parts |= (v_u64)part;
+            const v_f64 part = take_rests(&s, &v, sigma, kind);
             if (kind == SCANNED) {
-                part = prefixes_of_lanes(part);
-                low += rest + part;
-                high += rest + part;
-                part = last_f64(part);
+                const v_f64 parts = prefixes_of_lanes(part);
+                low += s.rest + parts;
+                high += s.rest + parts;
+                s.rest += last_f64(parts);
             }
-            rest += part;
-            v = whole;
         }
         v = prefixes_of_lanes(v);
-        low = to == TO_F32_SURELY ? multiple + v : low + (multiple + v);
-        high += multiple + v;
-        multiple += last_f64(v);
+        low = to == TO_F32_SURELY ? s.multiple + v : low + (s.multiple + v);
+        high += s.multiple + v;
+        s.multiple += last_f64(v);
+        if (in != TALLY_F64)
+            s.largest = max_u64(s.largest, (v_u64)s.multiple & MAGNITUDE);
         if (scaled)
             low *= splat_f64(1 / SCALED), high *= splat_f64(1 / SCALED);
         if (reverse)
             low = reversed_f64(low), high = reversed_f64(high);
         if (to == TO_F64) {
-            differ |= (v_u64)low ^ (v_u64)high;
+            s.differ |= (v_u64)low ^ (v_u64)high;
             memcpy((double *)results + i, &low, sizeof low);
         } else {
-            const half_vector rounded = to == TO_NARROW ? round_to_odd_f32(low) : round_to_f32(low);
-            if (to == TO_F32)
-                narrow_differ |= (half_bits)rounded ^ (half_bits)round_to_f32(high);
+            const half_vector rounded = round_bounds(&s, low, high, to);
             memcpy((float *)results + i, &rounded, sizeof rounded);
         }
     }
-    window_sums sums = {multiple[0], kind == SCANNED ? rest[0] : w->rest, true, false};
+    const v_f64 last = s.multiple, last_rest = s.rest, largest = (v_f64)s.largest;
+    const v_u64 parts = s.parts, differ = s.differ; /* copies, so that s stays in registers */
+    const half_bits narrow_differ = s.narrow_differ;
+    window_sums sums = {last[0], kind == SCANNED ? last_rest[0] : w->rest, largest[0], true, false};
     for (int l = 0; l < W64; l++) {
-        sums.rest += kind == SUMMED ? rest[l] : 0;
+        sums.rest += kind == SUMMED ? last_rest[l] : 0;
         sums.no_rests &= parts[l] << 1 == 0; /* a rest of -0 is none */
         sums.differ |= differ[l] != 0 || narrow_differ[l] != 0;
     }
@@ -150,16 +263,18 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
     DEFINE_RUN_TO(TO_F64, tag, type)                                                                                   \
     DEFINE_RUN_TO(TO_F32, tag, type)                                                                                   \
     DEFINE_RUN_TO(TO_NARROW, tag, type)                                                                                \
+    DEFINE_RUN_TO(TO_NARROW_ONCE, tag, type)                                                                           \
     static __attribute__((noinline))                                                                                   \
     window_sums run_surely_##tag(const void *x, size_t n, bool reverse, const window *w, void *results) {              \
         return scan_window(x, n, type, TO_F32_SURELY, NO_RESTS, false, reverse, w, results);                           \
     }                                                                                                                  \
     static window_sums run_##tag(const void *x, size_t n, target to, rests kind, bool reverse, const window *w,        \
                                  void *results) {                                                                      \
-        return to == TO_F64      ? run_TO_F64_##tag(x, n, kind, reverse, w, results)                                   \
-               : to == TO_F32    ? run_TO_F32_##tag(x, n, kind, reverse, w, results)                                   \
-               : to == TO_NARROW ? run_TO_NARROW_##tag(x, n, kind, reverse, w, results)                                \
-                                 : run_surely_##tag(x, n, reverse, w, results);                                        \
+        return to == TO_F64           ? run_TO_F64_##tag(x, n, kind, reverse, w, results)                              \
+               : to == TO_F32         ? run_TO_F32_##tag(x, n, kind, reverse, w, results)                              \
+               : to == TO_NARROW      ? run_TO_NARROW_##tag(x, n, kind, reverse, w, results)                           \
+               : to == TO_NARROW_ONCE ? run_TO_NARROW_ONCE_##tag(x, n, kind, reverse, w, results)                      \
+                                      : run_surely_##tag(x, n, reverse, w, results);                                   \
     }
 
 /* Floats, of which none is a NaN, to 16 bits. */
