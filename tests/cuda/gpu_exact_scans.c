@@ -6,7 +6,7 @@
 
 static uint64_t n = (1 << 21) + 77; /* more than exact scans of narrow types in waves have */
 
-enum data { NORMAL, SPREAD_20, SPREAD_100, BITS, LATE_LARGE, LATE_SMALL, LATE_NAN, ZEROS, REST, SMALLEST, DATA };
+enum data { NORMAL, SPREAD_20, SPREAD_100, BITS, LATE_LARGE, LATE_SMALL, LATE_NAN, ZEROS, MINUS_ZEROS, REST, SMALLEST, DATA };
 
 static double some_value(enum data data, uint64_t i, uint64_t *random) {
     const uint64_t bits = random_bits(random);
@@ -24,6 +24,8 @@ static double some_value(enum data data, uint64_t i, uint64_t *random) {
         return i == n - n / 8 ? (double)NAN : sign * unit;
     case ZEROS:
         return bits & 2 ? sign * 0.0 : sign * unit;
+    case MINUS_ZEROS: /* where sums are something else, and where they begin */
+        return i % 7 < 2 ? -0.0 : sign * (1 + unit);
     case REST: /* of f32: the first element is less than the unit of the sums of the others */
         return i == 0 ? 0x1p-45 : i < 1000 ? 0 : 1 + floor(unit * 64) / 16;
     case SMALLEST:
@@ -104,7 +106,7 @@ static void compare(const tally_desc *desc, enum data data, bool has_initial, ui
     args.keys = desc->grouping == TALLY_KEYS ? on_gpu[2] : NULL;
     args.initial = has_initial ? on_gpu[3] : NULL;
     const uint64_t scanned = desc->grouping == TALLY_AXIS ? n / 7 * 7 : n;
-    for (int in_place = 0; in_place < 2; in_place++) {
+    for (int in_place = 0; in_place < (in == size ? 2 : 1); in_place++) {
         if (in_place)
             args.out = on_gpu[0];
         assert_ok(run_desc(gpu, desc, &args));
@@ -137,6 +139,13 @@ static void the_bits_of_the_cpu(void **state) {
             desc.flags = g / 2 != g % 2 ? TALLY_REVERSE : 0;
             compare(&desc, data, shape % 3 == 0, &random);
         }
+    for (tally_dtype out = TALLY_F16; out <= TALLY_F64; out++) { /* results of other types */
+        tally_desc desc = describe(TALLY_SUM, TALLY_INCLUSIVE_SCAN, type);
+        desc.mode = TALLY_EXACT;
+        desc.out = out;
+        if (out != type)
+            compare(&desc, out % 2 ? NORMAL : SMALLEST, false, &random);
+    }
 }
 
 int main(int argc, char **argv) {

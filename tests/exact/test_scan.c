@@ -226,6 +226,26 @@ static void ties_after_a_tiny_beginning(void **unused) {
         }
 }
 
+/* A block of equal elements, whose sum is much larger than that of as many with either sign. Half a unit and a tiny
+ * number before them make every second prefix from 512 on a tie, or one but for the tiny number. */
+static void prefixes_that_grow(void **unused) {
+    (void)unused;
+    for (int f = 0; f < FORMATS; f++)
+        for (uint64_t seed = 0; seed < 64; seed++) {
+            const float_format *format = &float_formats[f];
+            const double sign = seed & 1 ? -1 : 1, tilt = seed & 2 ? -1 : 1;
+            const size_t n = 1024 * (1 + seed % 3);
+            const bool reverse = seed & 4;
+            for (size_t i = 0; i < n; i++) {
+                const double value = i == 0   ? ldexp(1, 8 - format->fraction_bits)
+                                     : i == 1 ? ldexp(tilt, -38 - (int)(seed / 8))
+                                              : 1;
+                encode(format, sign * value, reverse ? n - 1 - i : i);
+            }
+            check((scan_case){format, format, "growing prefixes", seed, n, 0, reverse, false, false}, input);
+        }
+}
+
 /* Long runs in one direction, so that the state's limbs are needed after many certain blocks. */
 static void rare_ties_in_long_arrays(void **unused) {
     (void)unused;
@@ -282,7 +302,7 @@ int main(void) {
         cmocka_unit_test(all_kinds_types_and_sizes),   cmocka_unit_test(every_direction_and_form),
         cmocka_unit_test(prefixes_on_and_beside_ties), cmocka_unit_test(ties_after_a_tiny_beginning),
         cmocka_unit_test(rare_ties_in_long_arrays),    cmocka_unit_test(specials_in_later_blocks),
-        cmocka_unit_test(hostile_environments),
+        cmocka_unit_test(prefixes_that_grow),          cmocka_unit_test(hostile_environments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
