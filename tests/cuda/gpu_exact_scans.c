@@ -6,7 +6,20 @@
 
 static uint64_t n = (1 << 21) + 77; /* more than exact scans of narrow types in waves have */
 
-enum data { NORMAL, SPREAD_20, SPREAD_100, BITS, LATE_LARGE, LATE_SMALL, LATE_NAN, ZEROS, MINUS_ZEROS, REST, SMALLEST, DATA };
+enum data {
+    NORMAL,
+    SPREAD_20,
+    SPREAD_100,
+    BITS,
+    LATE_LARGE,
+    LATE_SMALL,
+    LATE_NAN,
+    ZEROS,
+    MINUS_ZEROS,
+    REST,
+    SMALLEST,
+    DATA
+};
 
 static double some_value(enum data data, uint64_t i, uint64_t *random) {
     const uint64_t bits = random_bits(random);

@@ -13,6 +13,7 @@ struct scan_window {
     int bottom;     /* the unit is 2^bottom */
     uint32 highest; /* the exponent's field that elements may have at most */
     uint32 shift;   /* u is 2^(bottom + shift), see scan_in_window.cu */
+    uint32 levels;  /* in which most stretches are added up */
     uint32 refused; /* the sample or the initial value does not fit: the scan in it is left out */
     uint32 failed;  /* an element does not fit */
 };
@@ -25,14 +26,18 @@ struct acc_t {
 };
 typedef acc_t lane_t;
 
+/* See scan_in_window.cu; elements and results have the same type then. */
+#define BY_BITS (OUT_BITS == 16 && SCAN_PRECISION <= 11 && !SKIPS_NAN)
+#define TAKES_F16 (BY_BITS && SCAN_PRECISION == 11)
+
 /* 2^FEW is more than a thread adds up of a tile's elements, see scan_in_window.cu. */
-enum { FEW = sizeof(in_t) == 8 ? 5 : sizeof(in_t) == 4 ? 6 : 7 };
+enum { FEW = sizeof(in_t) == 8 ? 5 : sizeof(in_t) == 4 ? 6 : SCAN_PRECISION == 8 ? 11 : 7 };
 
 #if IN_WINDOW
 /* A block's copy of the window. */
 struct block_window {
     int bottom;
-    uint32 highest, shift;
+    uint32 highest, shift, levels;
     uint32 *failed;
     void fail() const {
         *failed = 1;
@@ -128,9 +133,9 @@ template <int FractionBits, int Exponents> inline summand summand_of(uint64 bits
     }
     s.position -= Exponents / 2 + FractionBits + SCAN_BOTTOM;
 #if IN_WINDOW
-    /* A sum of only -0 is -0; zeros with that sign at the beginning of all values are the sample's business. */
+    /* A sum of only -0 is -0: that is finish_in_window()'s business, and at the beginning of all values the sample's. */
     const bool has_rest = s.position < 0 && s.significand & (s.position < -63 ? ~0ull : (1ull << -s.position) - 1);
-    if (field > the_window.highest || has_rest || (GROUPS != ALL && s.saw == SAW_MINUS_ZERO)) {
+    if (field > the_window.highest || has_rest) {
         the_window.fail();
         s.significand = 0;
     }

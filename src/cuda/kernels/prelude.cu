@@ -225,6 +225,11 @@ inline float number_of(bf16 x) {
     return __uint_as_float((uint32)x.bits << 16);
 }
 template <> struct output<bf16> {
+#if TALLY_ARCHITECTURE >= 90
+    static bf16 of(double x) {
+        return {bf16_of(x)};
+    }
+#endif
     template <class V> static bf16 of(V x) {
 #if TALLY_ARCHITECTURE >= 80
         return {bf16_of(to_odd_float(x))};

@@ -40,6 +40,13 @@ inline unsigned short bf16_of(float x) {
     return bits;
 }
 #endif
+#if TALLY_ARCHITECTURE >= 90
+inline unsigned short bf16_of(double x) {
+    unsigned short bits;
+    asm("cvt.rn.bf16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+    return bits;
+}
+#endif
 
 /* ---- the smaller and the larger, NaN if one of them is ---- */
 

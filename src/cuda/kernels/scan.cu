@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED)
     if (p.window->refused)
         return;
     if (threadIdx.x == 0)
-        the_window = {p.window->bottom, p.window->highest, p.window->shift, &p.window->failed};
+        the_window = {p.window->bottom, p.window->highest, p.window->shift, p.window->levels, &p.window->failed};
 #elif IS_EXACT
     if (p.window && !p.window->refused && !p.window->failed) /* the scan in the window did the work */
         return;

@@ -4,7 +4,12 @@
 enum {
     WINDOW_THREADS = 1024,
     SAMPLED = 16, /* of a thread */
-    MARGIN = 2    /* powers of two that elements may be larger than the sample's, if there is room */
+    /* Elements of the sample that would need two levels: then all get two, as few warps would do with one. */
+    TOO_MANY_BELOW = 16,
+    MARGIN = 2,   /* powers of two that elements may be larger than the sample's, if there is room */
+    /* Those of all f16 as floats. */
+    LEAST_OF_F16 = 127 - 24,
+    MOST_OF_F16 = 127 + 15
 };
 
 template <class T> struct layout;
@@ -46,6 +51,7 @@ inline scan_window window_of(uint64 elements, int lowest, int highest) {
     w.highest = (uint32)(top < EXPONENTS ? top : EXPONENTS - 1);
     w.refused = room < 0;
     w.failed = 0;
+    w.levels = 1;
     w.shift = (uint32)(bits + FEW - 51);
     return w;
 }
@@ -62,31 +68,41 @@ inline bool takes(const scan_window &w, value_t x) {
 }
 
 extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) find_scan_window(scan_args p) {
-    __shared__ uint32 highest, lowest;
+    __shared__ uint32 highest, lowest, below_unit;
     if (threadIdx.x == 0) {
         highest = 0;
         lowest = EXPONENTS;
+        below_unit = 0;
     }
     __syncthreads();
     const uint64 apart = p.n / (SAMPLED * WINDOW_THREADS);
-    uint32 most = 0, least = EXPONENTS;
+    uint32 field[SAMPLED], most = 0, least = EXPONENTS;
 #pragma unroll
     for (int k = 0; k < SAMPLED; k++) {
-        const uint32 field = field_of(value_of(load(p.x + apart * (k * WINDOW_THREADS + threadIdx.x))));
-        if (field > 0 && field < EXPONENTS) {
-            most = field > most ? field : most;
-            least = field < least ? field : least;
+        field[k] = field_of(value_of(load(p.x + apart * (k * WINDOW_THREADS + threadIdx.x))));
+        if (field[k] > 0 && field[k] < EXPONENTS) {
+            most = field[k] > most ? field[k] : most;
+            least = field[k] < least ? field[k] : least;
         }
     }
     atomicMax(&highest, most);
     atomicMin(&lowest, least);
     __syncthreads();
+    const bool has_none = !highest;
+    scan_window w = TAKES_F16 ? window_of(p.n + 1, LEAST_OF_F16, MOST_OF_F16)
+                              : window_of(p.n + 1, has_none ? 1 : (int)lowest, has_none ? 1 : (int)highest);
+    const int lowest_of_one = w.bottom + (int)w.shift + BIAS + SCAN_PRECISION - 1; /* see scan_in_window.cu */
+    uint32 count = 0;
+#pragma unroll
+    for (int k = 0; k < SAMPLED; k++)
+        count += field[k] > 0 && (int)field[k] < lowest_of_one;
+    atomicAdd(&below_unit, count);
+    __syncthreads();
     if (threadIdx.x)
         return;
-    const bool has_none = !highest;
-    scan_window w = window_of(p.n + 1, has_none ? 1 : (int)lowest, has_none ? 1 : (int)highest);
+    w.levels = !TAKES_F16 && below_unit >= TOO_MANY_BELOW ? 2 : 1;
     const uint64 first = value_layout::bits(value_of(load(p.x + (REVERSE ? p.n - 1 : 0))));
-    const bool begins_negative = first && !(first << (64 - sizeof(value_t) * 8 + 1)); /* with -0 */
+    const bool begins_negative = GROUPS == ALL && first && !(first << (64 - sizeof(value_t) * 8 + 1)); /* with -0 */
     if (begins_negative || (p.initial && !takes(w, (value_t)number_of(load(p.initial)))))
         w.refused = 1;
     *p.window = w;

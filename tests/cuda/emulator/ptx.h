@@ -46,6 +46,14 @@ inline unsigned short bf16_of(float x) {
     const unsigned bits = __float_as_uint(x);
     return x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
+#if EMULATE_ARCHITECTURE >= 90
+inline unsigned short bf16_of(double x) {
+    const float nearest = (float)x;
+    const bool is_too_large = __builtin_fabs((double)nearest) > __builtin_fabs(x);
+    const bool is_inexact = x == x && (double)nearest != x; /* rounding to odd, and then to bf16, is rounding once */
+    return bf16_of(__uint_as_float(__float_as_uint(nearest) - is_too_large | is_inexact));
+}
+#endif
 inline float min_or_nan(float a, float b) {
     if (a != a || b != b)
         return __uint_as_float(0x7fffffff);
