@@ -19,6 +19,18 @@ template <class T> inline bool sign_of(T element) {
     return bits >> (8 * sizeof(T) - 1);
 }
 
+/* The greater of a and b, and the lesser of a - 1 and b, of each half of 16 bits by itself. */
+inline uint32 most_by_halves(uint32 a, uint32 b) {
+    return __vmaxu2(a, b);
+}
+inline uint32 least_by_halves(uint32 a, uint32 b) {
+#if TALLY_ARCHITECTURE >= 90
+    return __viaddmin_u16x2(a, 0xffffffffu, b);
+#else
+    return __vminu2(__vsub2(a, 0x00010001), b);
+#endif
+}
+
 /* leading * 2^exponent or, if 'more' is set, a little above it. The top bit of leading is set unless the value is zero.
  */
 struct unrounded {

@@ -101,18 +101,6 @@ struct fields {
     }
 };
 
-/* The greater of a and b, and the lesser of a - 1 and b, of each half of 16 bits by itself. */
-inline uint32 most_by_halves(uint32 a, uint32 b) {
-    return __vmaxu2(a, b);
-}
-inline uint32 least_by_halves(uint32 a, uint32 b) {
-#if TALLY_ARCHITECTURE >= 90
-    return __viaddmin_u16x2(a, 0xffffffffu, b);
-#else
-    return __vminu2(__vsub2(a, 0x00010001), b);
-#endif
-}
-
 inline fields packed_fields_of(const tile &t) {
     uint32 high = 0, low = NO_VALUE;
 #pragma unroll

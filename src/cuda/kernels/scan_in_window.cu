@@ -77,20 +77,20 @@ struct sizes_of_few {
 #if BY_BITS
 /* The same of elements of 16 bits, two in a word. */
 struct sizes_of_pairs {
-    uint32 most = 0, least = 0x7fff7fff; /* with 0x8000 added; the least of those that are not zero, less 1 */
-    uint32 nearest = ~0u;                /* to -0 */
+    uint32 most = 0, least = ~0u; /* the least of those that are not zero, less 1 */
+    uint32 nearest = ~0u;         /* to -0 */
 
     void see(uint32 two) {
-        const uint32 sizes = two | 0x80008000;
-        most = __vmaxu2(most, sizes);
+        const uint32 sizes = two & 0x7fff7fff;
+        most = most_by_halves(sizes, most);
         if (!TAKES_F16)
-            least = __vmins2(least, sizes - 0x00010001);
+            least = least_by_halves(sizes, least);
         if (GROUPS != ALL)
             nearest = __vminu2(nearest, two ^ 0x80008000);
     }
     operator sizes_of_few() const {
         const auto smaller_half = [](uint32 two) { return two >> 16 < (two & 0xffff) ? two >> 16 : two & 0xffff; };
-        const uint32 largest = ~smaller_half(~most) & 0x7fff, smallest = smaller_half(least ^ 0x80008000);
+        const uint32 largest = most >> 16 > (most & 0xffff) ? most >> 16 : most & 0xffff, smallest = smaller_half(least);
         sizes_of_few sizes;
         sizes.most = TAKES_F16 ? (largest < 0x7c00 ? 0 : ~0u) : largest << 17;
         sizes.least = TAKES_F16 || smallest == 0xffff ? ~0u : (smallest + 1 << 17) - 1;
@@ -192,7 +192,7 @@ template <int Levels> struct few_elements {
 
 /* The results of a thread's elements, whose sums up to each are high + sum[0] + sum[1] without any rounding. In one
  * level, what is left below u becomes u / 2: that is as good for rounding if results are from 2^25 u on, since
- * boundaries between results of f32 are multiples of u there. Narrower ones, which seldom leave any, take two levels.
+ * boundaries between results are multiples of u there. For 16 bits it is shown before that all results are so large.
  *
  * IsWhole, one double holds the sums, since they are less than 2^52 u. Those of f16 may be larger: then they are rounded,
  * but results are infinite. */
@@ -204,7 +204,8 @@ template <int Levels, bool IsWhole> struct few_results {
     uint32 nearest = ~0u; /* to a boundary of narrow results, in the bits behind theirs */
     bool is_unsure = false;
 
-    few_results(const acc_t &before, const levels_of_window<Levels> &w) {
+    /* The elements of the stretch add up to no more than 'reach'. */
+    few_results(const acc_t &before, const levels_of_window<Levels> &w, float reach) {
         if (HAS_TWO_PARTS && Levels == 2) {
             const int64 upper = (int64)((uint64)before.word[2] << 32 | before.word[1]);
             const uint64 lower = (uint64)(before.word[1] & ((1u << LOWER_BITS - 32) - 1)) << 32 | before.word[0];
@@ -223,11 +224,22 @@ template <int Levels, bool IsWhole> struct few_results {
         if (Levels == 2)
             sum[1] = (double)(int64)(LOW ? (uint64)rest << 32 | before.word[0] : rest) * power(the_window.bottom);
         bound = OUT_BITS == 32 && has_rest ? (float)power(w.unit + 25) : 0;
-        is_unsure = OUT_BITS == 16 && has_rest;
+        if (OUT_BITS == 16 && has_rest)
+            is_unsure = fabs(__dadd_rn(high, sum[0])) < 2 * (double)reach + power(w.unit + 25);
         if (IsWhole) {
             sum[0] = __dadd_rn(high, sum[0]);
             is_unsure |= !TAKES_F16 && fabs(sum[0]) >= power(w.unit + 51);
         }
+    }
+    /* Sums begin anew with what 'other' has. */
+    void begin(const few_results &other) {
+        high = other.high;
+        sum[0] = other.sum[0];
+        sum[1] = other.sum[1];
+    }
+    void expect(const few_results &other) {
+        is_unsure |= other.is_unsure;
+        bound = bound > other.bound ? bound : other.bound;
     }
     result_t next(const levels_of_window<Levels> &w, double number) {
         const double before[2] = {sum[0], sum[1]};
@@ -396,25 +408,35 @@ struct stretch_in_words {
 };
 
 template <int Levels>
-inline acc_t sum_of_stretch(const stretch_of<in_t, ITEMS> &items) {
+inline acc_t sum_of_stretch(const stretch_of<in_t, ITEMS> &items, bits_t heads) {
     const levels_of_window<Levels> w;
+    const bits_t later = GROUPS == ALL ? 0 : heads & (bits_t)0 - 2; /* the first item's is no matter here */
+    const int last = later ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)later) : 63 - __clzll(later)) : 0;
     few_elements<Levels> sum;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
-        sum.add(w, number_at(items.word, k), k);
+        sum.add(w, k < last ? 0 : number_at(items.word, REVERSE ? ITEMS - 1 - k : k), k);
     return sum.words(w);
 }
-/* False if some results may be wrong. */
+/* False if some results may be wrong. Groups that begin in the stretch begin with 'base'. */
 template <int Levels, bool IsWhole>
-inline bool finish_stretch(const stretch_of<in_t, ITEMS> &items, const acc_t &before, uint8 *memory, int stretch) {
+inline bool finish_stretch(const stretch_of<in_t, ITEMS> &items, bits_t heads, const acc_t &before, const acc_t &base,
+                           float reach, uint8 *memory, int stretch) {
     const levels_of_window<Levels> w;
-    few_results<Levels, IsWhole> few(before, w);
+    few_results<Levels, IsWhole> few(before, w, reach), of_base = few;
+    if (GROUPS != ALL && heads) {
+        of_base = few_results<Levels, IsWhole>(base, w, reach);
+        few.expect(of_base);
+    }
     if (few.is_unsure)
         return false;
     results_writer writer;
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++)
+    for (int k = 0; k < ITEMS; k++) {
+        if (GROUPS != ALL && (heads >> k & 1))
+            few.begin(of_base);
         writer.put(memory, stretch, k, few.next(w, number_at(items.word, REVERSE ? ITEMS - 1 - k : k)));
+    }
     return few.are_right();
 }
 
@@ -440,19 +462,22 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     items.read(memory, shift_of(p.x + t.low), stretch);
     int levels = 0;
     bool has_minus_zero = false;
-    if (there == ITEMS && !heads) {
+    float reach = 0;
+    if (there == ITEMS) {
         sizes_of_elements elements;
         if (!TAKES_F16 || GROUPS != ALL) /* else the summers have seen them all */
             see_all(elements, items.word);
         const sizes_of_few sizes = elements;
         levels = levels_of(sizes);
         has_minus_zero = sizes.has_minus_zero;
+        if (BY_BITS && !TAKES_F16)
+            reach = ITEMS * __uint_as_float(sizes.most >> 1);
     }
     acc_t sum;
     if (LEAST_LEVELS == 1 && levels == 1)
-        sum = sum_of_stretch<1>(items);
+        sum = sum_of_stretch<1>(items, heads);
     else if (!TAKES_F16 && levels == 2)
-        sum = sum_of_stretch<2>(items);
+        sum = sum_of_stretch<2>(items, heads);
     else
         copy = items, sum = in_words.sum();
     const state before = scan_team(s.of_finishers[team][in_turn], team, thread, state::of(sum, heads != 0, 0));
@@ -466,10 +491,10 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     /* All threads of the team have read their elements, so results may take the elements' place. */
     bool are_right = false;
     if (LEAST_LEVELS == 1 && levels == 1)
-        are_right = (BY_BITS && finish_stretch<1, true>(items, left, memory, stretch)) ||
-                    (!TAKES_F16 && finish_stretch<1, false>(items, left, memory, stretch));
+        are_right = (BY_BITS && finish_stretch<1, true>(items, heads, left, base, reach, memory, stretch)) ||
+                    (!TAKES_F16 && finish_stretch<1, false>(items, heads, left, base, reach, memory, stretch));
     if (!TAKES_F16 && levels && !are_right)
-        are_right = finish_stretch<2, false>(items, left, memory, stretch);
+        are_right = finish_stretch<2, false>(items, heads, left, base, reach, memory, stretch);
     if (!are_right)
         copy = items, in_words.finish(left, has_base, base, memory, stretch);
     hand_over(s, p, t, here, team, thread);

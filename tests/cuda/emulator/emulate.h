@@ -303,9 +303,6 @@ template <class Each> unsigned emulate_halves(unsigned a, unsigned b, Each each)
 inline unsigned __vmaxu2(unsigned a, unsigned b) {
     return emulate_halves(a, b, [](unsigned x, unsigned y) { return x > y ? x : y; });
 }
-inline unsigned __vmins2(unsigned a, unsigned b) {
-    return emulate_halves(a, b, [](short x, short y) { return x < y ? x : y; });
-}
 inline unsigned __vminu2(unsigned a, unsigned b) {
     return emulate_halves(a, b, [](unsigned x, unsigned y) { return x < y ? x : y; });
 }
