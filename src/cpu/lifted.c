@@ -68,7 +68,12 @@ static bool suits_f32(const tally_computation *c, tally_dtype acc) {
            c->entry->result != TALLY_RESULT_FLOAT;
 }
 
-const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_level *level, tally_dtype type, tally_monoid monoid) {
+const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_device *device, tally_dtype type,
+                                                 tally_monoid monoid) {
+    const tally_cpu_level *level = device->level;
+    const tally_cpu_direct_scan *narrow = device->scans->narrow(type, monoid);
+    if (narrow)
+        return narrow;
     const tally_cpu_direct_scan *own = level->types[type]->same_scan(monoid);
     const tally_dtype as_signed = type == TALLY_U32 ? TALLY_I32 : type == TALLY_U64 ? TALLY_I64 : type;
     return own ? own : level->types[as_signed]->same_scan(monoid);
@@ -83,7 +88,6 @@ bool tally_cpu_is_strict(const tally_cpu_plan *plan) {
 /* Two scans of numbers instead of one of pairs. */
 static void choose_pair(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    const tally_cpu_level *level = plan->device->level;
     const tally_dtype type = scanned_type(tally_dtype_value(c->desc.in));
     tally_monoid first = TALLY_MONOID_min, second = TALLY_MONOID_max;
     if (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax) {
@@ -94,8 +98,8 @@ static void choose_pair(tally_cpu_plan *plan) {
     }
     const bool places = c->monoid != TALLY_MONOID_minmax;
     plan->lifted = (tally_cpu_lifted){.parts = places ? TALLY_CPU_PLACE : TALLY_CPU_EXTREMES,
-                                      .scan = tally_cpu_same_scan(level, type, first),
-                                      .second = tally_cpu_same_scan(level, places ? TALLY_I64 : type, second),
+                                      .scan = tally_cpu_same_scan(plan->device, type, first),
+                                      .second = tally_cpu_same_scan(plan->device, places ? TALLY_I64 : type, second),
                                       .type = type,
                                       .carry = type,
                                       .by_conversion = true};
@@ -115,12 +119,14 @@ static void choose(tally_cpu_plan *plan) {
     }
     const bool as_they_are = plan->direct && plan->direct->groups;
     const bool in_f32 = suits_f32(c, acc);
+    const tally_monoid monoid = combining(c->monoid);
+    const bool is_narrow = plan->device->scans->narrow(acc, monoid);
     const tally_dtype type = as_they_are                ? c->desc.in
                              : wraps_in_32_bits(c, acc) ? TALLY_U32
                              : in_f32                   ? TALLY_F32
+                             : is_narrow                ? acc
                                                         : scanned_type(acc);
-    const tally_monoid monoid = combining(c->monoid);
-    const tally_cpu_direct_scan *scan = tally_cpu_same_scan(level, type, monoid);
+    const tally_cpu_direct_scan *scan = tally_cpu_same_scan(plan->device, type, monoid);
     if (scan)
         plan->lifted = (tally_cpu_lifted){.scan = scan,
                                           .type = type,

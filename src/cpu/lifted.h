@@ -22,7 +22,7 @@ typedef struct tally_cpu_carry {
 } tally_cpu_carry;
 
 /* The scan of numbers of one type, or NULL. */
-const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_level *level, tally_dtype type, tally_monoid monoid);
+const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_device *device, tally_dtype type, tally_monoid monoid);
 
 /* The monoid that scans elements of a type as this one does: the sum for absolute values of unsigned integers. */
 tally_monoid tally_cpu_scanned_as(tally_monoid monoid, tally_dtype type);

@@ -32,7 +32,7 @@ static tally_status no_memory(size_t bytes) {
 }
 
 /* The direct scan, if the accumulator is the result and the output is as wide as the input or 64 bits. */
-static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_level *level, const tally_computation *c) {
+static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_device *device, const tally_computation *c) {
     const tally_desc *d = &c->desc;
     if (!tally_is_scan(c))
         return NULL;
@@ -40,9 +40,9 @@ static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_level *level,
         return NULL;
     const tally_monoid monoid = tally_cpu_scanned_as(c->monoid, d->in);
     if (d->out == d->in)
-        return tally_cpu_same_scan(level, d->in, monoid);
+        return tally_cpu_same_scan(device, d->in, monoid);
     if (d->out == TALLY_I64 || d->out == TALLY_U64)
-        return level->types[d->in]->wide_scan(monoid);
+        return device->level->types[d->in]->wide_scan(monoid);
     return NULL;
 }
 
@@ -85,7 +85,7 @@ static tally_status choose_table_kernels(tally_cpu_plan *plan) {
         if (types[i] != c->desc.in)
             tally_cpu_convert_first(plan, types[i], kernels);
         plan->acc_bytes = kernels->acc_bytes;
-        plan->direct = tally_cpu_is_strict(plan) || in_f64 ? NULL : direct_scan_of(plan->device->level, c);
+        plan->direct = tally_cpu_is_strict(plan) || in_f64 ? NULL : direct_scan_of(plan->device, c);
         return TALLY_OK;
     }
     return tally_fail(TALLY_UNSUPPORTED, "the CPU has no kernel for %s of %s", tally_op_name(c->desc.op),

@@ -107,7 +107,8 @@ enum { LEAST_SETTLED = 512 /* elements */, SETTLED_ACC = 16 };
 
 bool tally_cpu_may_settle(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    const bool is_fast = plan->direct && plan->direct->groups && !tally_dtype_is_float(c->desc.in);
+    const bool is_fast =
+        plan->direct && plan->direct->groups && !tally_dtype_is_float(c->desc.in) && c->in_bytes >= sizeof(int32_t);
     if (c->exact || is_fast || plan->context.nans || plan->acc_bytes > SETTLED_ACC)
         return false;
     switch (tally_class_of(c->monoid)) {

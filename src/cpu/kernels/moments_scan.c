@@ -502,6 +502,7 @@ void PASTE4(tally_cpu_fill, _, TALLY_LEVEL, )(const void *value, size_t bytes, s
 uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, bool reverse, uint64_t first,
                                                     uint64_t before, uint64_t *counts);
 tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
+tally_cpu_narrow_scan_for PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, );
 
 const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
     .fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
@@ -512,4 +513,5 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
     .moments_of_groups = moments_of_groups,
     .logsumexp_of_groups = PASTE4(tally_cpu_logsumexp_of_groups, _, TALLY_LEVEL, ),
     .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
-    .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )};
+    .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
+    .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, )};

@@ -28,6 +28,8 @@ typedef struct tally_cpu_moments_strip {
 /* to[i] = x[i] lifted, of which the lowest 32 bits are kept */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, uint32_t *to);
 
+typedef const tally_cpu_direct_scan *tally_cpu_narrow_scan_for(tally_dtype type, tally_monoid monoid);
+
 typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
      */
@@ -63,6 +65,8 @@ typedef struct tally_cpu_scans {
     uint64_t (*number)(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t before, uint64_t *counts);
     /* of integers of up to 32 bits; NULL: there is none */
     tally_cpu_lift_32 *(*lift_32)(tally_monoid monoid, tally_dtype type);
+    /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
+    tally_cpu_narrow_scan_for *narrow;
 } tally_cpu_scans;
 
 extern const tally_cpu_scans tally_cpu_scans_baseline;
