@@ -55,7 +55,25 @@ static void exchange(const tally_cpu_plan *plan, int64_t from, int64_t to, size_
             each[i] = each[i] == from ? to : each[i];
 }
 
-void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, void *first, void *second) {
+/* Whether any, or every one, of the elements that were counted is not 0. */
+static void truths_of_counts(const tally_cpu_plan *plan, const int64_t *counts, size_t count, uint64_t elements,
+                             uint8_t *truths) {
+    for (size_t i = 0; i < count; i++)
+        truths[i] = plan->base.computation.desc.op == TALLY_ANY ? counts[i] != 0 : (uint64_t)counts[i] == elements;
+}
+
+/* A number of elements of which the same is true. */
+static void counts_of_truths(const uint8_t *truths, size_t count, uint64_t elements, int64_t *counts) {
+    for (size_t i = 0; i < count; i++)
+        counts[i] = truths[i] ? (int64_t)elements : 0;
+}
+
+void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, uint64_t elements, void *first,
+                     void *second) {
+    if (plan->lifted.truths) {
+        truths_of_counts(plan, acc, count, elements, first);
+        return;
+    }
     const tally_dtype type = acc_type(plan), carry = plan->lifted.carry;
     if (plan->lifted.parts == TALLY_CPU_NUMBER && type == carry && count == 1 && plan->acc_bytes == sizeof(uint64_t)) {
         memcpy(first, acc, sizeof(uint64_t)); /* the commonest: for a row of 100 elements each call counts */
@@ -94,8 +112,12 @@ static void join(const tally_cpu_plan *plan, tally_dtype from, const void *first
     copy_apart(component, own, own, count, plan->acc_bytes, (char *)acc + second_at(plan, bytes));
 }
 
-void tally_cpu_join(const tally_cpu_plan *plan, const void *first, const void *second, size_t count, void *acc) {
-    join(plan, plan->lifted.carry, first, second, count, acc);
+void tally_cpu_join(const tally_cpu_plan *plan, const void *first, const void *second, size_t count, uint64_t elements,
+                    void *acc) {
+    if (plan->lifted.truths)
+        counts_of_truths(first, count, elements, acc);
+    else
+        join(plan, plan->lifted.carry, first, second, count, acc);
 }
 
 /* Narrow accumulators are values, whose conversions go through the wider type as well. */

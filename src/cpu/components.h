@@ -13,8 +13,10 @@ void tally_cpu_convert_numbers(const tally_cpu_plan *plan, tally_dtype from, tal
 
 /* Accumulators, TALLY_CPU_LIFTED_COLUMNS at most, to the values that scans start from, and back. 'second' may be NULL
  * where there is one scan. */
-void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, void *first, void *second);
-void tally_cpu_join(const tally_cpu_plan *plan, const void *first, const void *second, size_t count, void *acc);
+void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, uint64_t elements, void *first,
+                     void *second);
+void tally_cpu_join(const tally_cpu_plan *plan, const void *first, const void *second, size_t count, uint64_t elements,
+                    void *acc);
 
 /* Prefixes to results. */
 void tally_cpu_lower_prefixes(const tally_cpu_plan *plan, const void *first, const void *second, size_t count,

@@ -68,6 +68,7 @@ typedef struct tally_cpu_lifted {
     tally_dtype carry;          /* of the values that the scan starts from: a sum of 32 bits has one of 64 */
     bool as_they_are;           /* elements are scanned without being lifted, and prefixes are the results */
     bool by_conversion;         /* elements are lifted by converting their type */
+    bool truths; /* elements are lifted to whether they are not 0, and results are truth values; accumulators count */
     bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
 } tally_cpu_lifted;
 

@@ -117,6 +117,16 @@ static void choose(tally_cpu_plan *plan) {
         choose_pair(plan);
         return;
     }
+    const bool is_all = c->desc.op == TALLY_ALL;
+    if (tally_is_scan(c) && (is_all || c->desc.op == TALLY_ANY) &&
+        plan->device->scans->narrow(TALLY_U8, TALLY_MONOID_bor)) {
+        plan->lifted = (tally_cpu_lifted){
+            .scan = tally_cpu_same_scan(plan->device, TALLY_U8, is_all ? TALLY_MONOID_band : TALLY_MONOID_bor),
+            .type = TALLY_U8,
+            .carry = TALLY_U8,
+            .truths = true};
+        return;
+    }
     const bool as_they_are = plan->direct && plan->direct->groups;
     const bool in_f32 = suits_f32(c, acc);
     const tally_monoid monoid = combining(c->monoid);
@@ -142,6 +152,11 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
     plan->lifted.second_bytes = tally_dtype_size(tally_cpu_second_type(plan));
 }
 
+/* Elements of a block: more of those that are bytes. */
+static uint64_t block_elements(const tally_cpu_plan *plan) {
+    return plan->lifted.truths ? 4 * TALLY_CPU_LIFTED_BLOCK : TALLY_CPU_LIFTED_BLOCK;
+}
+
 /* block->lifted[place ..] = n elements, lifted. */
 static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, tally_cpu_lifted_block *block,
                     uint64_t place) {
@@ -149,6 +164,11 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
     const tally_cpu_scans *scans = plan->device->scans;
     const tally_dtype acc = plan->kernels->acc_type, type = plan->lifted.type;
     void *to = tally_at_mutable(block->lifted, place, plan->lifted.bytes);
+    if (plan->lifted.truths) {
+        const uint64_t sign = tally_dtype_is_float(c->desc.in) ? UINT64_C(1) << (8 * c->in_bytes - 1) : 0; /* of -0 */
+        scans->truths(x, n, c->in_bytes, ~sign, to);
+        return;
+    }
     if (plan->lifted.by_conversion) {
         tally_cpu_convert_numbers(plan, c->desc.in, type, x, n, to);
         return;
@@ -236,9 +256,10 @@ static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t
                block->second);
 }
 
-/* Whether prefixes are written where the results are to be: they have their width, and integers are no wider. */
-static bool scans_to_results(const tally_cpu_plan *plan) {
+bool tally_cpu_scans_to_results(const tally_cpu_plan *plan) {
     const tally_dtype type = plan->lifted.type, out = plan->base.computation.desc.out;
+    if (plan->lifted.truths)
+        return tally_dtype_size(out) == 1;
     return plan->lifted.parts == TALLY_CPU_NUMBER && !plan->lifted.folds_carry && tally_cpu_result_is_number(plan) &&
            (type == out || (!tally_dtype_is_float(type) && !tally_dtype_is_float(out) &&
                             tally_dtype_size(type) == tally_dtype_size(out)));
@@ -269,11 +290,11 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     const size_t bytes = plan->lifted.bytes, second_bytes = plan->lifted.second_bytes;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    const bool to_results = scans_to_results(plan);
+    const bool to_results = tally_cpu_scans_to_results(plan);
     tally_cpu_carry carry;
-    tally_cpu_split(plan, acc, 1, &carry.first, &carry.second);
+    tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, &carry.first, &carry.second);
     for (uint64_t done = 0, count; done < n; done += count) {
-        count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
+        count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
         const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
         uint64_t folded = carry.first;
@@ -313,7 +334,7 @@ typedef struct columns {
 static void lower_rows(const tally_cpu_plan *plan, const columns *s, uint64_t row, uint64_t rows, const void *first,
                        tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
-    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, counted = tally_lowers_by_count(c->entry);
+    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, counted = tally_cpu_lowers_by_count(plan);
     const size_t bytes = plan->lifted.bytes, out_bytes = c->out_bytes * c->per_result;
     const uint64_t index = s->index + row, number = c->reverse ? s->length - index - exclusive : index + !exclusive;
     void *out = tally_at_mutable(s->out, row * s->stride, out_bytes);
@@ -363,17 +384,20 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const uint64_t width = s->width;
     const size_t bytes = plan->lifted.bytes;
-    void *scanned = tally_at_mutable(block->scanned, places && !c->reverse ? width : 0, bytes);
+    const bool to_results = width == s->stride && plan->lifted.truths && tally_cpu_scans_to_results(plan);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
-    tally_cpu_split(plan, s->acc, width, carry, second);
+    const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
+    tally_cpu_split(plan, s->acc, width, before, carry, second);
     for (uint64_t done = 0, rows; done < s->rows; done += rows) {
-        rows = least(s->rows - done, TALLY_CPU_LIFTED_BLOCK / width);
+        rows = least(s->rows - done, block_elements(plan) / width);
         const uint64_t row = c->reverse ? s->rows - done - rows : done;
         const void *lifted = lift_rows(plan, s, row, rows, block);
+        void *const scanned = to_results ? tally_at_mutable(s->out, row * width, bytes)
+                                         : tally_at_mutable(block->scanned, places && !c->reverse ? width : 0, bytes);
         if (places && !c->reverse)
             memcpy(block->scanned, carry, width * bytes);
         if (plan->lifted.folds_carry)
-            tally_cpu_split(plan, s->acc, width, carry, second);
+            tally_cpu_split(plan, s->acc, width, before, carry, second);
         plan->lifted.scan->columns(lifted, rows, width, width, how, carry, scanned);
         if (plan->lifted.folds_carry)
             fold_rows(plan, s, row, rows);
@@ -387,10 +411,11 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         }
         if (plan->lifted.second)
             plan->lifted.second->columns(lifted, rows, width, width, how, second, block->second);
-        lower_rows(plan, s, row, rows, scanned, block);
+        if (!to_results)
+            lower_rows(plan, s, row, rows, scanned, block);
     }
     if (!plan->lifted.folds_carry)
-        tally_cpu_join(plan, carry, second, width, s->acc);
+        tally_cpu_join(plan, carry, second, width, before + s->rows, s->acc);
 }
 
 /* Rows of more columns are faster one by one by fold_columns, in the elements' own width: 192 columns of i8 took 0.06
@@ -408,6 +433,8 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
     const tally_cpu_parts parts = plan->lifted.parts;
     if (!plan->lifted.scan || rows < (parts == TALLY_CPU_NUMBER ? FEW_ROWS : FEW_ROWS_OF_PAIRS))
         return false;
+    if (plan->lifted.truths)
+        return true;
     return inner < (parts == TALLY_CPU_EXTREMES ? WIDE_PAIRS : WIDE_COLUMNS) || is_half(plan->base.computation.desc.in);
 }
 
@@ -459,11 +486,11 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
     const tally_cpu_lifted *l = &plan->lifted;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, places = l->parts == TALLY_CPU_PLACE;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = exclusive};
-    const bool to_results = scans_to_results(plan);
+    const bool to_results = tally_cpu_scans_to_results(plan);
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    const uint64_t most_rows = least(rows, TALLY_CPU_LIFTED_BLOCK / extent);
+    const uint64_t most_rows = least(rows, block_elements(plan) / extent);
     tally_cpu_carry from;
-    tally_cpu_split(plan, start, 1, &from.first, &from.second);
+    tally_cpu_split(plan, start, 1, 0, &from.first, &from.second);
     if (places || tally_cpu_lowers_by_count(plan))
         number_rows(most_rows, extent, c->reverse, exclusive || places, block->counts);
     for (uint64_t done = 0, count; done < rows; done += count) {

@@ -7,7 +7,8 @@
 /* Whether plan->lower uses the number of elements. */
 static inline bool tally_cpu_lowers_by_count(const tally_cpu_plan *plan) {
     const tally_operator *entry = plan->base.computation.entry;
-    return !entry || plan->base.computation.gives_words || plan->lower_elements || tally_lowers_by_count(entry);
+    return !entry || plan->base.computation.gives_words || plan->lower_elements ||
+           (tally_lowers_by_count(entry) && !plan->lifted.truths);
 }
 
 /* Chooses plan->lower. */

@@ -134,23 +134,23 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
     const uint64_t n = s->end - s->begin;
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
+    const bool to_results = plan->lifted.as_they_are || tally_cpu_scans_to_results(plan);
     const size_t second_bytes = plan->lifted.second_bytes;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
     tally_cpu_start(plan, r->initial, block->narrow);
-    tally_cpu_split(plan, block->narrow, 1, &start.first, &start.second);
-    tally_cpu_split(plan, carry, 1, &value.first, &value.second);
+    tally_cpu_split(plan, block->narrow, 1, 0, &start.first, &start.second);
+    tally_cpu_split(plan, carry, 1, number, &value.first, &value.second);
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
-        void *to =
-            plan->lifted.as_they_are ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
+        void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
         mark_heads(&b, first, count, block->heads);
         if (places)
             number = number_elements(plan, block->heads, count, false, true, number, block->counts);
         tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, exclusive, block,
                                 &start, &value, to);
-        if (plan->lifted.as_they_are)
+        if (to_results)
             continue;
         if (tally_cpu_lowers_by_count(plan))
             number = number_elements(plan, block->heads, count, c->reverse, exclusive, number, block->counts);

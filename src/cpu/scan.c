@@ -244,7 +244,7 @@ static void scan_turned_columns(const scan *s, uint64_t group, uint64_t first, u
 
 /* Rows first .. first + rows - 1 of columns column .. column + width - 1. acc[width] is the value before them and
  * becomes the value after them; there is room for as much again behind it. */
-static void scan_changing_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
+static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
                                   uint64_t width, unsigned worker, void *acc) {
     const tally_cpu_plan *plan = s->plan;
     const tally_computation *c = &plan->base.computation;
@@ -288,72 +288,6 @@ static void scan_changing_columns(const scan *s, uint64_t group, uint64_t first,
                                     s->inner, number, acc);
         plan->lower(plan, lowered, width, (tally_counts){NULL, count, 0}, result_at(s, at));
     }
-}
-
-/* Rows whose results are those of one row. */
-static void fill_rows(const scan *s, const void *result, uint64_t rows, uint64_t width, void *out) {
-    const tally_computation *c = &s->plan->base.computation;
-    const size_t bytes = c->out_bytes * c->per_result, row_bytes = width * bytes;
-    if (width < s->inner) {
-        for (uint64_t r = 0; r < rows; r++)
-            memcpy(tally_at_mutable(out, r * s->inner, bytes), result, row_bytes);
-        return;
-    }
-    enum { AT_ONCE = 1024 };
-    memcpy(out, result, row_bytes);
-    for (size_t done = row_bytes, all = rows * row_bytes, part; done < all; done += part) { /* what is there, doubled */
-        part = least(least(done, all - done), most(AT_ONCE / row_bytes, 1) * row_bytes);
-        memcpy((char *)out + done, out, part);
-    }
-}
-
-/* any and all: rows of a block whose columns' results are those before it (scan_run.h), from where the scan begins on
- * for as long as it pays. Returns how many rows are scanned. The least of a column changes too often among many. */
-static uint64_t scan_settled_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
-                                     uint64_t width, unsigned worker, int64_t *acc) {
-    enum { MOST_WIDTH = 512, LEAST_ROWS_AT_ONCE = 4 };
-    const tally_cpu_plan *plan = s->plan;
-    const tally_computation *c = &plan->base.computation;
-    const size_t row_bytes = width * c->in_bytes;
-    if (width > MOST_WIDTH || tally_class_of(c->monoid) != TALLY_CLASS_COUNT || !tally_cpu_may_settle(plan))
-        return 0;
-    const uint64_t most_rows = most(TALLY_CPU_MOST_SETTLED / row_bytes, LEAST_ROWS_AT_ONCE);
-    uint64_t done = 0, settled = 0, changed = 0;
-    while (done < rows && changed < settled + TALLY_CPU_TRIED_IN_VAIN) {
-        const uint64_t block = least(rows - done, most_rows);
-        const uint64_t row = c->reverse ? first + rows - done - block : first + done, number = s->index + row;
-        const uint64_t before = c->reverse ? s->length - number - block : number;
-        const uint64_t element = (group * s->extent + row) * s->inner + column;
-        _Alignas(64) int64_t after[MOST_WIDTH];
-        memcpy(after, acc, width * sizeof *acc);
-        plan->kernels->fold_columns(&plan->context, element_at(s, s->x, element), NULL, block, width, s->inner, number,
-                                    after);
-        bool is_settled = true;
-        for (uint64_t j = 0; j < width; j++)
-            is_settled &= tally_cpu_is_settled(plan, acc + j, before, after + j, block);
-        if (is_settled) {
-            _Alignas(64) int64_t result[MOST_WIDTH];
-            plan->lower(plan, acc, width, (tally_counts){NULL, before, 0}, result);
-            fill_rows(s, result, block, width, result_at(s, element));
-            memcpy(acc, after, width * sizeof *acc);
-            settled++;
-        } else {
-            scan_changing_columns(s, group, row, block, column, width, worker, acc);
-            changed++;
-        }
-        done += block;
-    }
-    return done;
-}
-
-/* As scan_changing_columns. */
-static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column, uint64_t width,
-                         unsigned worker, void *acc) {
-    const uint64_t done =
-        rows < LEAST_ROWS ? 0 : scan_settled_columns(s, group, first, rows, column, width, worker, acc);
-    if (done < rows)
-        scan_changing_columns(s, group, s->plan->base.computation.reverse ? first : first + done, rows - done, column,
-                              width, worker, acc);
 }
 
 static void start_columns(const scan *s, uint64_t column, uint64_t width, void *acc) {

@@ -1,4 +1,5 @@
-/* Elements of integers lifted to numbers of 32 bits that wrap, for scans whose results have no more. */
+/* Elements lifted for scans whose results have few bits: integers to numbers of 32 bits that wrap, any to truth values.
+ */
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
@@ -37,4 +38,31 @@ tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid mono
     return monoid == TALLY_MONOID_sumsq || monoid == TALLY_MONOID_dot ? products[type]
            : monoid == TALLY_MONOID_sumabs                            ? magnitudes[type]
                                                                       : NULL;
+}
+
+#define DEFINE_TRUTHS(bits)                                                                                            \
+    static void truths_##bits(const e_u##bits *restrict x, size_t n, s_u##bits mask, uint8_t *restrict to) {           \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            to[i] = (x[i] & mask) != 0;                                                                                \
+    }
+DEFINE_TRUTHS(8)
+DEFINE_TRUTHS(16)
+DEFINE_TRUTHS(32)
+DEFINE_TRUTHS(64)
+
+tally_cpu_truths PASTE4(tally_cpu_truths, _, TALLY_LEVEL, );
+void PASTE4(tally_cpu_truths, _, TALLY_LEVEL, )(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to) {
+    switch (bytes) {
+    case 1:
+        truths_8(x, n, (uint8_t)bits, to);
+        return;
+    case 2:
+        truths_16(x, n, (uint16_t)bits, to);
+        return;
+    case 4:
+        truths_32(x, n, (uint32_t)bits, to);
+        return;
+    default:
+        truths_64(x, n, bits, to);
+    }
 }

@@ -28,6 +28,9 @@ typedef struct tally_cpu_moments_strip {
 /* to[i] = x[i] lifted, of which the lowest 32 bits are kept */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, uint32_t *to);
 
+/* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
+typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
+
 typedef const tally_cpu_direct_scan *tally_cpu_narrow_scan_for(tally_dtype type, tally_monoid monoid);
 
 typedef struct tally_cpu_scans {
@@ -67,6 +70,7 @@ typedef struct tally_cpu_scans {
     tally_cpu_lift_32 *(*lift_32)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
+    tally_cpu_truths *truths;
 } tally_cpu_scans;
 
 extern const tally_cpu_scans tally_cpu_scans_baseline;
