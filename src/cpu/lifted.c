@@ -243,13 +243,17 @@ static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t
             block->second[i] = carry->second;
         return;
     }
+    if (plan->lifted.parts == TALLY_CPU_PLACE && !plan->base.computation.reverse) {
+        int64_t *const places = (int64_t *)block->second;
+        places[0] = (int64_t)carry->second;
+        carry->second = (uint64_t)plan->device->scans->follow[plan->lifted.type](
+            block->scanned, tally_at(block->scanned, 1, plan->lifted.bytes), n, index, places[0], places + 1);
+        return;
+    }
     if (plan->lifted.parts == TALLY_CPU_PLACE) {
-        const size_t bytes = plan->lifted.bytes;
-        const bool reverse = plan->base.computation.reverse;
         for (uint64_t i = 0; i < n; i++)
             block->counts[i] = index + i;
-        find_places(plan, lifted, block->scanned, tally_at(block->scanned, reverse ? 0 : 1, bytes), n, block);
-        place_first(plan, &carry->second, 1, block);
+        find_places(plan, lifted, block->scanned, block->scanned, n, block);
         lifted = block->narrow;
     }
     scan_block(plan, plan->lifted.second, type, plan->lifted.second_bytes, type, lifted, n, &carry->second,

@@ -504,6 +504,7 @@ uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t 
 tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
 tally_cpu_narrow_scan_for PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, );
 tally_cpu_truths PASTE4(tally_cpu_truths, _, TALLY_LEVEL, );
+extern tally_cpu_follow *const PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
     .fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
@@ -516,4 +517,5 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
     .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
     .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
     .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
-    .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, )};
+    .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
+    .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )};

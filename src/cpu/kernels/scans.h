@@ -28,6 +28,12 @@ typedef struct tally_cpu_moments_strip {
 /* to[i] = x[i] lifted, of which the lowest 32 bits are kept */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, uint32_t *to);
 
+/* Where a running extreme came from: places[i] = first + i where after[i], the extreme behind element i, is not
+ * before[i], else the place before it. 'place' is that of before[0]; if it is negative, there is none, and element 0 is
+ * the first. Returns the last place. */
+typedef int64_t tally_cpu_follow(const void *before, const void *after, size_t n, uint64_t first, int64_t place,
+                                 int64_t *places);
+
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
@@ -71,6 +77,7 @@ typedef struct tally_cpu_scans {
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
+    tally_cpu_follow *const *follow; /* by type, of 32 and 64 bits */
 } tally_cpu_scans;
 
 extern const tally_cpu_scans tally_cpu_scans_baseline;
