@@ -338,9 +338,11 @@ template <class K> inline result_t result_of(const K &what, uint64 count, uint64
 template <class T> constexpr bool IS_REAL = false;
 template <> constexpr bool IS_REAL<float> = true;
 template <> constexpr bool IS_REAL<double> = true;
+template <bool AreNumbers, class L> constexpr bool HAS_REALS = false; /* a user's accumulator may be anything */
+template <class L> constexpr bool HAS_REALS<true, L> = IS_REAL<decltype(L::a0)>;
 constexpr bool KEEPS_ALL =
     FOLD_STAGED || RESULT_KEEPS_LANE ||
-    (LOWERS_DIRECTLY && sizeof(kept_t) == sizeof(lane_t) && IS_REAL<result_t> == IS_REAL<decltype(lane_t::a0)>);
+    (LOWERS_DIRECTLY && sizeof(kept_t) == sizeof(lane_t) && IS_REAL<result_t> == HAS_REALS<LOWERS_DIRECTLY, lane_t>);
 template <class T, class K> inline T lane_of(const K &kept) {
     if constexpr (IS_REAL<T>)
         return value_of(kept);
