@@ -155,14 +155,16 @@ typedef struct tally_cuda_cut {
             size_t segments;  /* the workspace of the reduction by segments, and the tally_cuda_control in it */
             size_t control;
             struct {
-                uint64_t chunks;  /* of the elements; 0: label_sums.cu does not run */
+                uint64_t chunks;  /* of the elements; 0: there are buckets, or label_sums.cu does not run */
+                unsigned parts;   /* of the groups */
                 unsigned buckets; /* 0: there are parts */
                 unsigned shift;   /* a bucket has 2^shift groups */
-                unsigned parts;   /* of the groups */
-                unsigned width;   /* groups of a part */
+                unsigned width;   /* groups of a part or a bucket; 0: label_sums.cu does not run */
                 size_t window;    /* byte offsets in the workspace */
+                size_t totals;
                 size_t partials;
-                size_t counts, places, moved; /* of buckets */
+                size_t counts;        /* of buckets, or of the tables' groups */
+                size_t places, moved; /* of buckets */
             } sums;
         } labels;
         struct {

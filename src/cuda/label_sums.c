@@ -3,63 +3,86 @@
 #include "core/arithmetic.h"
 
 enum {
-    /* Parts of the groups, for each of which all elements are read; of more there are buckets. A part of floats costs
-     * as much as all: sums of 2^28 f32 by 65536 labels took 3.5 ms on an H100 in 4 parts and 2.8 by buckets, those of
-     * i32 1.3 in 3 parts and 2.4 by buckets. */
+    /* Parts of the groups, for each of which all elements are read; of more there are buckets. Sums of 2^28 f32 took
+     * 0.99 ms on an H200 in 3 parts and 1.30 in 4, by buckets 2.2. */
     MOST_PARTS = 4,
-    LEAST_OF_BUCKETS = 1 << 20, /* elements */
-    TASK = 1 << 19,             /* elements of a bucket that a block adds */
-    ENOUGH_BUCKETS = 128,       /* that the lanes of a warp seldom meet in one */
-    MOST_SHIFT = 16,            /* of a bucket's groups, whose numbers have 16 bits */
-    BLOCKS = 2,                 /* a processor, that count and move elements */
-    FEW_FOLDED = 8192,          /* groups, each of which a warp folds */
-    FOLDING_BLOCKS = 16,        /* a processor, of threads that take turns */
+    MOST_OF_CHUNK = (1 << 23) - (1 << 16), /* elements: label_sums.cu's TABLE_EXPONENTS */
+    LEAST_OF_BUCKETS = 1 << 20,            /* elements */
+    TASK = 1 << 19,                        /* elements of a bucket that a block adds */
+    ENOUGH_BUCKETS = 128,                  /* that the lanes of a warp seldom meet in one */
+    LEAST_TO_SAMPLE = 1 << 22,             /* elements, where nothing but a hot group is looked for */
+    MOST_SHIFT = 16,                       /* of a bucket's groups, whose numbers have 16 bits */
+    BLOCKS = 2,                            /* a processor, that count and move elements */
+    FEW_FOLDED = 8192,                     /* groups, each of which a warp folds */
+    FOLDING_BLOCKS = 16,                   /* a processor, of threads that take turns */
+    SPARE_GROUPS = 33,                     /* of a table */
+    BESIDE_TABLE = 16,                     /* bytes of shared memory */
     WARP = 32
 };
 
 /* ---- cutting ---- */
 
-static void cut_parts(const tally_cuda_plan *plan, const tally_shape *shape, uint64_t parts, tally_cuda_cut *cut) {
-    const uint64_t slot = plan->sizes.label_words * sizeof(uint32_t);
+static uint64_t bytes_of_total(const tally_cuda_plan *plan) {
+    return plan->sizes.label_words * sizeof(uint32_t);
+}
+
+/* Shared memory for the tables of so many groups. */
+static uint64_t bytes_of_table(const tally_cuda_plan *plan, uint64_t groups) {
+    return (groups + SPARE_GROUPS) * plan->sizes.label_bytes;
+}
+
+static uint64_t room_for_table(const tally_cuda_plan *plan) {
+    return plan->device->shared_bytes_per_block - BESIDE_TABLE;
+}
+
+static void cut_parts(const tally_cuda_plan *plan, const tally_shape *shape, unsigned parts, tally_cuda_cut *cut) {
+    const uint64_t waves = divide_up(shape->extent, MOST_OF_CHUNK);
+    cut->labels.sums.totals = tally_cuda_place(cut, shape->groups * bytes_of_total(plan));
     cut->zeroed_bytes = cut->bytes;
-    cut->labels.sums.parts = (unsigned)parts;
+    cut->labels.sums.parts = parts;
     cut->labels.sums.width = (unsigned)divide_up(shape->groups, parts);
-    cut->labels.sums.chunks = (uint64_t)plan->device->multiprocessors / parts;
-    cut->labels.sums.partials = tally_cuda_place(cut, cut->labels.sums.chunks * shape->groups * slot);
+    cut->labels.sums.chunks = most((uint64_t)plan->device->multiprocessors / parts, waves);
+    const uint64_t partials = cut->labels.sums.chunks * shape->groups;
+    const bool has_words = plan->sizes.label_words, has_counts = !has_words || plan->sizes.label_has_counts;
+    cut->labels.sums.partials = tally_cuda_place(cut, has_words ? partials * sizeof(uint64_t) : 0);
+    cut->labels.sums.counts = tally_cuda_place(cut, has_counts ? partials * sizeof(uint32_t) : 0);
 }
 
 /* Unless there would be too many. */
 static void cut_buckets(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    const uint64_t slot = plan->sizes.label_words * sizeof(uint32_t), room = plan->device->shared_bytes_per_block;
-    unsigned shift = 0;
-    while (shift < MOST_SHIFT && slot << (shift + 1) <= room && shape->groups >> shift > ENOUGH_BUCKETS)
+    unsigned shift = 1;
+    while (shift < MOST_SHIFT && bytes_of_table(plan, 2ull << shift) <= room_for_table(plan) &&
+           shape->groups >> shift > ENOUGH_BUCKETS)
         shift++;
     const uint64_t buckets = divide_up(shape->groups, 1ull << shift);
-    if (shape->extent < LEAST_OF_BUCKETS || buckets > TALLY_CUDA_MOST_BUCKETS || plan->sizes.bucket_shared > room)
+    if (shape->extent < LEAST_OF_BUCKETS || buckets > TALLY_CUDA_MOST_BUCKETS ||
+        plan->sizes.bucket_shared > plan->device->shared_bytes_per_block)
         return;
     cut->labels.sums.counts = tally_cuda_place(cut, TALLY_CUDA_MOST_BUCKETS * sizeof(uint64_t));
     cut->zeroed_bytes = cut->bytes;
-    cut->labels.sums.partials = tally_cuda_place(cut, shape->groups * slot);
+    cut->labels.sums.totals = tally_cuda_place(cut, shape->groups * bytes_of_total(plan));
     cut->labels.sums.buckets = (unsigned)buckets;
     cut->labels.sums.shift = shift;
     cut->labels.sums.width = 1u << shift;
-    cut->labels.sums.parts = cut->labels.sums.chunks = 1;
     cut->labels.sums.places = tally_cuda_place(cut, 3 * (TALLY_CUDA_MOST_BUCKETS + 1) * sizeof(uint64_t));
     cut->labels.sums.moved =
         tally_cuda_place(cut, round_up(shape->extent, 64) * (sizeof(uint16_t) + plan->gpu.base.computation.in_bytes));
 }
 
 void tally_cuda_label_sums_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    const uint64_t slot = plan->sizes.label_words * sizeof(uint32_t), n = shape->extent;
-    const uint64_t parts = divide_up(shape->groups * slot, plan->device->shared_bytes_per_block);
-    const uint64_t few = plan->sizes.has_window && n >= LEAST_OF_BUCKETS ? 1 : MOST_PARTS;
+    const uint64_t n = shape->extent;
+    unsigned parts = 1;
     cut->labels.sums.window = tally_cuda_place(cut, sizeof(tally_cuda_label_window));
     cut->zeroed_bytes = cut->bytes;
-    if (!slot || !shape->groups || n < TALLY_CUDA_LEAST_OF_LABEL_SUMS || n < shape->groups || n >> 32)
+    if (!plan->sizes.label_bytes || !shape->groups || n < TALLY_CUDA_LEAST_OF_LABEL_SUMS || n < shape->groups ||
+        n >> 32)
         return;
-    if (parts <= least(few, (uint64_t)plan->device->multiprocessors))
+    while (parts < MOST_PARTS && bytes_of_table(plan, divide_up(shape->groups, parts)) > room_for_table(plan))
+        parts++;
+    if (bytes_of_table(plan, divide_up(shape->groups, parts)) <= room_for_table(plan) &&
+        parts <= (unsigned)plan->device->multiprocessors)
         cut_parts(plan, shape, parts, cut);
-    else
+    else if (plan->sizes.label_words)
         cut_buckets(plan, shape, cut);
 }
 
@@ -91,7 +114,7 @@ static tally_status launch_buckets(const tally_cuda_launch *l, tally_cuda_label_
         .x = blocks, .threads = TALLY_CUDA_BUCKET_BLOCK, .shared = l->plan->sizes.bucket_shared};
     const tally_cuda_grid add = {.x = of->n / TASK + of->buckets,
                                  .threads = TALLY_CUDA_WORD_BLOCK,
-                                 .shared = of->width * l->plan->sizes.label_words * (unsigned)sizeof(uint32_t)};
+                                 .shared = (unsigned)bytes_of_table(l->plan, of->width) + BESIDE_TABLE};
     tally_status status = tally_cuda_enqueue(l, k->count_buckets, count, &args, what);
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->place_buckets, place, &args, what);
@@ -101,20 +124,25 @@ static tally_status launch_buckets(const tally_cuda_launch *l, tally_cuda_label_
 }
 
 static tally_status launch_parts(const tally_cuda_launch *l, tally_cuda_label_sums_args *args) {
+    const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_cuda_grid add = {.x = args->chunks * args->parts,
                                  .threads = TALLY_CUDA_WORD_BLOCK,
-                                 .shared = args->width * l->plan->sizes.label_words * (unsigned)sizeof(uint32_t)};
-    return tally_cuda_enqueue(l, l->plan->kernels.add_sums, add, args, "launching a reduction by labels");
+                                 .shared = (unsigned)bytes_of_table(l->plan, args->width)};
+    return tally_cuda_enqueue(l, k->fill_cells ? k->fill_cells : k->add_sums, add, args,
+                              "launching a reduction by labels");
 }
 
 tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
+    static const char end[] = "launching the end of a reduction by labels";
     const bool are_few = a->shape.groups < FEW_FOLDED;
     tally_cuda_label_sums_args args = {.x = tally_cuda_address(a->x),
                                        .labels = tally_cuda_address(a->labels),
                                        .partials = l->workspace + cut->labels.sums.partials,
+                                       .partial_counts = l->workspace + cut->labels.sums.counts,
+                                       .totals = l->workspace + cut->labels.sums.totals,
                                        .out = tally_cuda_address(a->out),
                                        .told = l->workspace + cut->control,
                                        .window = l->workspace + cut->labels.sums.window,
@@ -130,11 +158,13 @@ tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
         .x = tally_cuda_blocks_for(l->plan->device, a->shape.groups * args.lanes, TALLY_CUDA_BLOCK, FOLDING_BLOCKS),
         .threads = TALLY_CUDA_BLOCK};
     tally_status status = TALLY_OK;
-    if (l->plan->sizes.has_window)
+    if (l->plan->sizes.has_window || (k->find_window && a->shape.extent >= LEAST_TO_SAMPLE))
         status = tally_cuda_enqueue(l, k->find_window, one, &args, "launching a look at a few elements");
     if (status == TALLY_OK)
         status = cut->labels.sums.buckets ? launch_buckets(l, &args) : launch_parts(l, &args);
     if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->fold_sums, fold, &args, "launching the end of a reduction by labels");
+        status = tally_cuda_enqueue(l, k->fold_cells ? k->fold_cells : k->fold_sums, fold, &args, end);
+    if (status == TALLY_OK && k->give_cells)
+        status = tally_cuda_enqueue(l, k->give_cells, fold, &args, end);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Reductions by labels on CUDA whose accumulators are integers, in tables in shared memory (label_sums.cu), by buckets
- * where there are many groups (label_buckets.cu). */
+ * where there are many groups (label_buckets.cu); and minima, maxima and bits in such tables (label_cells.cu). */
 #ifndef TALLY_CUDA_LABEL_SUMS_H
 #define TALLY_CUDA_LABEL_SUMS_H
 

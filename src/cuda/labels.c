@@ -73,7 +73,7 @@ void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape
     cut->path = TALLY_CUDA_LABELS;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     tally_cuda_label_sums_cut(plan, shape, cut);
-    if (cut->labels.sums.chunks && !plan->sizes.has_window)
+    if (cut->labels.sums.width && !plan->sizes.labels_may_fail)
         return; /* nothing is ever sorted */
     cut_segments(plan, shape, &segments);
     cut->labels.sorts = true;
@@ -161,8 +161,8 @@ tally_status tally_cuda_labels_launch(const tally_cuda_launch *l) {
                                    .chunks = cut->labels.chunks,
                                    .skips = tally_cuda_leaves_out(l)};
     tally_status status = TALLY_OK;
-    if (cut->labels.sums.chunks) {
-        args.window = l->plan->sizes.has_window ? l->workspace + cut->labels.sums.window : 0;
+    if (cut->labels.sums.width) {
+        args.window = l->plan->sizes.labels_may_fail ? l->workspace + cut->labels.sums.window : 0;
         status = tally_cuda_label_sums_launch(l);
     }
     if (status != TALLY_OK || !cut->labels.sorts)

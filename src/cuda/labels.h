@@ -1,6 +1,6 @@
 /* Reductions by labels on CUDA. With few groups each thread has a table (label_tables.cu). Integers and most sums of
- * floats are added in tables of a block (label_sums.h). All else is sorted by label, and each group is then a segment
- * (sort_labels.cu). */
+ * floats are added in tables of a block, and minima, maxima and bits are found there (label_sums.h). All else is sorted
+ * by label, and each group is then a segment (sort_labels.cu). */
 #ifndef TALLY_CUDA_LABELS_H
 #define TALLY_CUDA_LABELS_H
 

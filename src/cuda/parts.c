@@ -96,6 +96,7 @@ static const char *const labels[] = {tally_cuda_kernels_label_loads, tally_cuda_
 
 static const char *const label_sums[] = {LABEL_SUMS, NULL};
 static const char *const tables[] = {tally_cuda_kernels_label_tables, NULL};
+static const char *const cells[] = {tally_cuda_kernels_label_loads, tally_cuda_kernels_label_cells, NULL};
 
 /* ---- scans ---- */
 
@@ -351,6 +352,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
         add(l, labels);
         if (sizes->has_tables)
             add(l, tables);
+        if (sizes->has_cells)
+            add(l, cells);
         if (sizes->label_words)
             add(l, label_sums);
         break;

@@ -124,6 +124,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     if (status == TALLY_OK && plan->kernels.move_to_buckets &&
         sizes->bucket_shared <= plan->device->shared_bytes_per_block)
         status = allow_shared(plan, plan->kernels.move_to_buckets, sizes->bucket_shared);
+    if (status == TALLY_OK && plan->kernels.fill_cells)
+        status = allow_shared(plan, plan->kernels.fill_cells, (unsigned)plan->device->shared_bytes_per_block);
     if (status == TALLY_OK && plan->kernels.add_sums)
         status = allow_shared(plan, plan->kernels.add_sums, (unsigned)plan->device->shared_bytes_per_block);
     if (status == TALLY_OK && plan->kernels.scan_panels)

@@ -409,6 +409,34 @@ static bool has_integers(const tally_computation *c) {
     return adds && (kind == TALLY_CLASS_COUNT || !tally_dtype_is_float(c->desc.acc));
 }
 
+static bool has_cells(const tally_computation *c, unsigned acc) {
+    return c->desc.grouping == TALLY_LABELS && !c->exact && !c->words.count && acc <= 4 && c->per_result == 1 &&
+           !tally_cuda_lowers_by_count(c) && tally_cuda_cell_kind(c) >= 0;
+}
+
+static void label_sizes(const tally_computation *c, unsigned acc, tally_cuda_sizes *s) {
+    s->has_tables = has_tables(c, acc);
+    s->has_cells = has_cells(c, acc);
+    s->has_window = has_window(c);
+    s->label_bytes = s->has_cells ? 4 : 0;
+    s->labels_may_fail = s->has_window || (s->has_cells && tally_empty_is_error(c));
+    if (!s->has_window && !has_integers(c))
+        return;
+    s->label_has_counts = tally_cuda_lowers_by_count(c) || tally_cuda_counts_elements(c);
+    s->label_words = (s->has_window ? 3 : 2) + s->label_has_counts;
+    s->label_bytes = 8 + 4 * s->label_has_counts;
+}
+
+/* What a cell of label_cells.cu becomes, in the order there; below 0 if no atomic operation does it. */
+int tally_cuda_cell_kind(const tally_computation *c) {
+    static const tally_monoid kinds[] = {TALLY_MONOID_min, TALLY_MONOID_max, TALLY_MONOID_band, TALLY_MONOID_bor,
+                                         TALLY_MONOID_bxor};
+    for (int k = 0; c->entry && k < 5; k++)
+        if (c->monoid == kinds[k])
+            return k;
+    return c->entry && c->monoid == TALLY_MONOID_maxabs ? 1 : -1;
+}
+
 /* exact_chunks.cu's struct chunks_scratch. */
 static void chunk_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     enum { WARP = 32, ROW_BYTES = 64 /* of a chunk that are loaded together */ };
@@ -452,12 +480,8 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     exact_sizes(c, s);
     s->heads_chunk = heads_chunk(c);
     s->group_part_bytes = round_up(2 * s->slot_bytes + 2 * (unsigned)sizeof(uint64_t), 16);
-    s->has_tables = has_tables(c, acc);
-    s->has_window = has_window(c);
     s->bucket_items = in == 8 ? 8 : 16;
     s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 256 + TALLY_CUDA_BUCKET_BLOCK * s->bucket_items * (4 + in);
-    s->label_words = s->has_window ? 3 : has_integers(c) ? 2 : 0;
-    if (s->label_words && (tally_cuda_lowers_by_count(c) || tally_cuda_counts_elements(c)))
-        s->label_words++;
+    label_sizes(c, acc, s);
     s->label_tile = TALLY_CUDA_LABEL_BLOCK * LABEL_ITEMS;
 }

@@ -34,7 +34,11 @@ typedef struct tally_cuda_sizes {
     unsigned label_tile;       /* elements that sort_labels.cu sorts in shared memory */
     unsigned group_part_bytes; /* of group_states.cu: what a chunk has of groups that cross its ends */
     bool has_tables;           /* label_tables.cu reduces few groups */
-    unsigned label_words;      /* of a group, in label_sums.cu; 0: that does not do this reduction */
+    bool has_cells;            /* label_cells.cu reduces more */
+    bool labels_may_fail;      /* label_sums.cu or label_cells.cu may leave all to the sort */
+    unsigned label_words;      /* of a group's total, in label_sums.cu; 0: that does not do this reduction */
+    unsigned label_bytes;      /* of a group, in the tables of label_sums.cu or label_cells.cu; 0: neither */
+    bool label_has_counts;     /* a group has a number of elements beside */
     unsigned bucket_items;     /* of a thread that moves elements in label_buckets.cu */
     unsigned bucket_shared;    /* bytes of such a block */
     bool has_window;           /* whose integers are scaled floats */
@@ -114,6 +118,7 @@ enum {
     TALLY_CUDA_MOST_BUCKETS = 1024
 };
 
+int tally_cuda_cell_kind(const tally_computation *computation);
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);
 
 #endif

@@ -43,6 +43,10 @@ static const example examples[] = {
     {"sum f32 by buckets, wide", TALLY_SUM, TALLY_F32, TALLY_I64, 1100000, 200000, WIDE, false, "buckets"},
     {"mean i32 by buckets, skewed", TALLY_MEAN, TALLY_I32, TALLY_U32, 1100000, 200000, WHOLE, true, "buckets"},
     {"all u8 by buckets", TALLY_ALL, TALLY_U8, TALLY_I32, 1100000, 300000, WHOLE, false, "buckets"},
+    {"min f32, skewed", TALLY_MIN, TALLY_F32, TALLY_I32, 100003, 40000, WIDE, true, "cells"},
+    {"max f16 by parts", TALLY_MAX, TALLY_F16, TALLY_U32, 100003, 70000, WHOLE, false, "cells"},
+    {"norm_inf f32 by parts", TALLY_NORM_INF, TALLY_F32, TALLY_I64, 100003, 70000, INFINITE, false, "cells"},
+    {"bxor u8, skewed", TALLY_BXOR, TALLY_U8, TALLY_U16, 100003, 30000, WHOLE, true, "cells"},
     {"argmin i16", TALLY_ARGMIN, TALLY_I16, TALLY_I32, 100003, 70000, WHOLE, true, "sort"},
     {"dot f32", TALLY_DOT, TALLY_F32, TALLY_I32, 100003, 3, WHOLE, false, "sort"},
     {"minmax f64", TALLY_MINMAX, TALLY_F64, TALLY_U32, 1100000, 5, WHOLE, true, "sort"},
@@ -51,10 +55,11 @@ static const example examples[] = {
 static const char *way_of(const tally_plan *base, const tally_shape *shape) {
     tally_cuda_cut cut;
     tally_cuda_labels_cut((const tally_cuda_plan *)base, shape, &cut);
-    return cut.path == TALLY_CUDA_TABLES ? "tables"
-           : cut.labels.sums.buckets     ? "buckets"
-           : cut.labels.sums.chunks      ? "sums"
-                                         : "sort";
+    return cut.path == TALLY_CUDA_TABLES                                               ? "tables"
+           : cut.labels.sums.buckets                                                   ? "buckets"
+           : ((const tally_cuda_plan *)base)->sizes.has_cells && cut.labels.sums.width ? "cells"
+           : cut.labels.sums.width                                                     ? "sums"
+                                                                                       : "sort";
 }
 
 /* ---- data ---- */

@@ -3,8 +3,8 @@
  * one, to its table. */
 enum {
     BUCKET_TILE = BUCKET_THREADS * BUCKET_ITEMS,
-    AT_ONCE = 8, /* elements of a thread that it adds to a table */
-    ALL_WORDS = SUM_WORDS + LOWERS_BY_COUNT
+    AT_ONCE = 8,  /* elements of a thread that are loaded together */
+    TOGETHER = 4, /* of these, that it adds together */
 };
 
 inline bool is_label(const buckets_args &p, index_t label) {
@@ -162,44 +162,52 @@ inline void move_tile(bucket_memory &s, const buckets_args &p, uint64 tile) {
     __syncthreads();
 }
 
-/* Those to which several blocks will add, or none. */
-inline void clear_partials(const buckets_args &p) {
-    for (uint32 b = blockIdx.x; b < p.of.buckets; b += gridDim.x) {
-        const uint64 first = (uint64)b << p.of.shift, rest = p.of.groups - first;
-        const uint32 groups = rest < p.of.width ? (uint32)rest : p.of.width;
-        for (uint32 k = threadIdx.x; !is_one_task(p.of, first) && k < groups; k += BUCKET_THREADS)
-#pragma unroll
-            for (int w = 0; w < ALL_WORDS; w++)
-                p.of.partials[w * p.of.groups + first + k] = 0;
-    }
+inline void clear_totals_of_groups(const buckets_args &p) {
+    const uint64 words = ALL_WORDS * p.of.groups;
+    for (uint64 k = blockIdx.x * (uint64)BUCKET_THREADS + threadIdx.x; k < words;
+         k += gridDim.x * (uint64)BUCKET_THREADS)
+        p.of.totals[k] = 0;
 }
 
 extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(buckets_args p SIZED) {
     TAKE_SIZE(p.of.n)
     extern __shared__ __align__(16) uint8 bucket_bytes[];
     bucket_memory &s = *(bucket_memory *)bucket_bytes;
-    clear_partials(p);
+    clear_totals_of_groups(p);
     for (uint64 tile = blockIdx.x * (uint64)BUCKET_TILE; tile < p.of.n; tile += gridDim.x * (uint64)BUCKET_TILE)
         move_tile(s, p, tile);
 }
 
 /* ---- adding ---- */
 
-/* Adds an integer to one that other blocks add to. */
-inline void add_to_all(const buckets_args &p, uint32 *to, const uint32 *from) {
-    uint64 carry = 0;
+template <bool HasHot>
+inline void add_stretch(word_table &table, const buckets_args &p, uint64 begin, uint64 end, uint32 hot) {
+    for (uint64 i = begin + threadIdx.x; i < end; i += AT_ONCE * WORD_THREADS) {
+        const uint32 room = end - i < AT_ONCE * WORD_THREADS ? (uint32)(end - i) : (uint32)AT_ONCE * WORD_THREADS;
+        uint16 label[AT_ONCE];
+        in_t x[AT_ONCE];
+        load_some<AT_ONCE>(p.moved_labels + i, WORD_THREADS, room, label);
+        load_some<AT_ONCE>(p.moved_x + i, WORD_THREADS, room, x);
 #pragma unroll
-    for (int w = 0; w < ALL_WORDS; w++) {
-        carry = (w < SUM_WORDS ? carry : 0) + from[w * p.of.width];
-        const uint32 low = (uint32)carry, before = low ? atomicAdd(to + w * p.of.groups, low) : 0;
-        carry = (carry >> 32) + (before + low < before);
+        for (int k = 0; k < AT_ONCE; k += TOGETHER) {
+            value_t value[TOGETHER];
+            uint32 g[TOGETHER];
+            bool is_there[TOGETHER];
+#pragma unroll
+            for (int j = 0; j < TOGETHER; j++) {
+                value[j] = value_of(x[k + j]);
+                g[j] = label[k + j];
+                is_there[j] = (k + j) * WORD_THREADS < room && !(SKIPS_NAN && is_nan(value[j]));
+            }
+            table.add<TOGETHER, HasHot>(value, g, is_there, hot);
+        }
     }
 }
 
 extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(buckets_args p SIZED) {
     TAKE_SIZE(p.of.n)
     extern __shared__ __align__(16) uint8 word_memory[];
-    uint32 *const words = (uint32 *)word_memory;
+    volatile uint32 &has_spilled = *(uint32 *)word_memory;
     if (blockIdx.x >= p.of.tasks[p.of.buckets])
         return;
     uint32 bucket = 0, above = p.of.buckets;
@@ -212,29 +220,35 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(bucket
     }
     const uint64 task = blockIdx.x - p.of.tasks[bucket], begin = p.starts[bucket] + task * p.task;
     const uint64 end = begin + p.task < p.starts[bucket + 1] ? begin + p.task : p.starts[bucket + 1];
-    word_table table(p.of, words, 0, p.of.width);
-    for (uint32 k = threadIdx.x; k < ALL_WORDS * p.of.width; k += WORD_THREADS)
-        words[k] = 0;
-    __syncthreads();
-    for (uint64 i = begin + threadIdx.x; i < end; i += AT_ONCE * WORD_THREADS) {
-        const uint32 room = end - i < AT_ONCE * WORD_THREADS ? (uint32)(end - i) : (uint32)AT_ONCE * WORD_THREADS;
-        uint16 label[AT_ONCE];
-        in_t x[AT_ONCE];
-        load_some<AT_ONCE>(p.moved_labels + i, WORD_THREADS, room, label);
-        load_some<AT_ONCE>(p.moved_x + i, WORD_THREADS, room, x);
-#pragma unroll
-        for (int j = 0; j < AT_ONCE; j++)
-            if (j * WORD_THREADS < room)
-                table.add_good(label[j], x[j]);
-    }
-    __syncthreads();
     const uint64 first = (uint64)bucket << p.of.shift;
+    word_table table(p.of, (uint32 *)word_memory + 4, (uint32)first);
+    table.clear();
+    if (threadIdx.x == 0)
+        has_spilled = 0;
+    __syncthreads();
+    const uint32 hot = p.of.window->hot - 1 - (uint32)first;
+    const bool has_hot = p.of.window->hot && hot < p.of.width;
+    if (has_hot) {
+        add_stretch<true>(table, p, begin, end, hot);
+        table.give_hot(hot);
+    } else {
+        add_stretch<false>(table, p, begin, end, 0);
+    }
+    if (table.has_spilled || has_hot)
+        atomicOr((uint32 *)word_memory, 1u);
+    __syncthreads();
     const bool is_whole = is_one_task(p.of, first), is_refused = p.of.told->refused;
-    for (uint32 g = threadIdx.x; g < p.of.width && first + g < p.of.groups; g += WORD_THREADS)
-        if (!is_whole)
-            add_to_all(p, p.of.partials + first + g, words + g);
-        else if (!is_refused)
-            store(p.of.out + first + g, result_of(p.of, sum_at(words + g, p.of.width)));
+    for (uint32 g = threadIdx.x; g < p.of.width && first + g < p.of.groups; g += WORD_THREADS) {
+        word_sum sum = table.sum_at(g);
+        uint32 *const total = p.of.totals + first + g;
+        if (!is_whole) {
+            add_to_all(total, p.of.groups, sum);
+        } else if (!is_refused) {
+            if (has_spilled)
+                sum.add(total_at(total, p.of.groups));
+            store(p.of.out + first + g, result_of(p.of, sum));
+        }
+    }
 #if IS_WINDOW
     if (table.failed)
         atomicOr(&p.of.window->failed, 1u);

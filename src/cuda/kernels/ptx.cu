@@ -223,6 +223,23 @@ template <class T> inline T *stays_in_shared(T *p) {
     return (T *)__cvta_shared_to_generic(address);
 }
 
+/* Adds to a word of shared memory; gives what stood there. atomicAdd() computes the base of shared memory each time. */
+inline unsigned add_shared(unsigned *to, unsigned value) {
+    unsigned before;
+    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(shared_address(to)), "r"(value) : "memory");
+    return before;
+}
+
+/* The same without what stood there, which is faster. */
+inline void add_shared_only(unsigned *to, unsigned value) {
+    asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address(to)), "r"(value) : "memory");
+}
+
+/* A word of shared memory that other threads change by atomic operations. */
+inline unsigned peek_shared(const unsigned *from) {
+    return *(const volatile unsigned *)from;
+}
+
 #if TALLY_ARCHITECTURE >= 80
 /* A word of shared memory as a barrier at which threads arrive without waiting. 'count' arrivals end a phase. */
 inline void init_mbarrier(unsigned long long *word, unsigned count) {

@@ -204,6 +204,12 @@ template <class T, class Change> EMULATE_UNTRACKED T emulate_atomic(T *to, Chang
 template <class T, class V> T atomicAdd(T *to, V value) {
     return emulate_atomic(to, [=](T before) { return (T)(before + (T)value); });
 }
+template <class T, class V> T atomicAnd(T *to, V value) {
+    return emulate_atomic(to, [=](T before) { return (T)(before & (T)value); });
+}
+template <class T, class V> T atomicXor(T *to, V value) {
+    return emulate_atomic(to, [=](T before) { return (T)(before ^ (T)value); });
+}
 inline unsigned atomicInc(unsigned *to, unsigned last) {
     return emulate_atomic(to, [=](unsigned before) { return before >= last ? 0 : before + 1; });
 }

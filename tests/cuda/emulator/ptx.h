@@ -129,6 +129,16 @@ template <class T> inline T *stays_in_shared(T *p) {
     return p;
 }
 
+template <class T> EMULATE_UNTRACKED inline T peek_shared(const T *from) {
+    return *from;
+}
+inline unsigned add_shared(unsigned *to, unsigned value) {
+    return atomicAdd(to, value);
+}
+inline void add_shared_only(unsigned *to, unsigned value) {
+    atomicAdd(to, value);
+}
+
 inline unsigned ordinal_of_block() {
     return emulate::scheduler->ordinal_of_block();
 }

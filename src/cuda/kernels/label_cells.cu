@@ -1,0 +1,159 @@
+/* Reductions by labels by one atomic operation for each element: minima, maxima and bits of up to 32 bits, in whatever
+ * order. A block has a cell for each group in shared memory. If there are more groups than one table holds, blocks that
+ * read the same elements share the groups out, as in label_sums.cu. Then the tables are folded, and after that the
+ * results are written: a group that is empty, or looks so, leaves all to the sort, which tells it. */
+enum { CELL_MIN, CELL_MAX, CELL_AND, CELL_OR, CELL_XOR }; /* what CELL_KIND is one of */
+
+enum {
+    WIDEST_OF_CELLS = sizeof(in_t) > sizeof(index_t) ? sizeof(in_t) : sizeof(index_t),
+    CELL_WIDTH = 16 / WIDEST_OF_CELLS > 4 ? 4 : 16 / WIDEST_OF_CELLS, /* neighbouring elements of a thread */
+    CELL_AHEAD = 4
+};
+
+/* A number as one without a sign, in the same order; -0 before 0. */
+template <class T> inline uint32 key_of(T x) {
+    return (uint32)x ^ (CELL_KIND <= CELL_MAX && T(-1) < T(0) ? 0x80000000u : 0);
+}
+inline uint32 key_of(float x) {
+    const uint32 bits = __float_as_uint(x);
+    if (is_nan(x)) /* before all others, or the identity */
+        return (CELL_KIND == CELL_MIN) != NAN_IS_IDENTITY ? 0 : ~0u;
+    return bits ^ ((int)bits < 0 ? ~0u : 0x80000000u);
+}
+template <class T> inline void from_key(uint32 key, T *to) {
+    *to = (T)(key ^ (CELL_KIND <= CELL_MAX && T(-1) < T(0) ? 0x80000000u : 0));
+}
+inline void from_key(uint32 key, float *to) {
+    const bool is_not_a_number = !NAN_IS_IDENTITY && key == (CELL_KIND == CELL_MIN ? 0 : ~0u);
+    *to = __uint_as_float(is_not_a_number ? 0x7fffffffu : key ^ ((int)key < 0 ? 0x80000000u : ~0u));
+}
+
+inline uint32 of_two(uint32 a, uint32 b) {
+    return CELL_KIND == CELL_MIN   ? (a < b ? a : b)
+           : CELL_KIND == CELL_MAX ? (a > b ? a : b)
+           : CELL_KIND == CELL_AND ? a & b
+           : CELL_KIND == CELL_OR  ? a | b
+                                   : a ^ b;
+}
+/* Most elements leave a minimum as it is; reading it costs nothing where many are of one group. */
+inline void put(uint32 *cell, uint32 key) {
+    if (CELL_KIND == CELL_XOR) {
+        atomicXor(cell, key);
+        return;
+    }
+    const uint32 before = peek_shared(cell);
+    if (of_two(before, key) == before)
+        return;
+    if (CELL_KIND == CELL_MIN)
+        atomicMin(cell, key);
+    if (CELL_KIND == CELL_MAX)
+        atomicMax(cell, key);
+    if (CELL_KIND == CELL_AND)
+        atomicAnd(cell, key);
+    if (CELL_KIND == CELL_OR)
+        atomicOr(cell, key);
+}
+
+/* The key of an empty group. With 32-bit integers an element may have it, too. */
+inline uint32 nothing() {
+    return !NEEDS_ELEMENTS ? key_of(identity_as<acc_t>().a0) : CELL_KIND == CELL_MIN ? ~0u : 0;
+}
+
+struct cell_table {
+    uint32 *cells;
+    uint32 begin, groups;
+    uint64 first_bad;
+
+    /* Some neighbouring elements of the input, from i. */
+    template <int Count> void add(const label_sums_args &p, const in_t x[Count], const index_t label[Count], uint64 i) {
+        bool is_bad = false;
+#pragma unroll
+        for (int j = 0; j < Count; j++) {
+            const bool is_good =
+                sizeof(index_t) <= 4 ? (uint32)label[j] < (uint32)p.groups : (uint64)label[j] < p.groups;
+            const uint32 g = (uint32)label[j] - begin,
+                         key = key_of(lift_as<acc_t>(value_of(x[j]), value_t(0), i + j).a0);
+            if ((sizeof(index_t) <= 4 || is_good) && g < groups)
+                put(cells + g, key);
+            is_bad |= !is_good;
+        }
+        if (is_bad)
+#pragma unroll
+            for (int j = 0; j < Count; j++)
+                first_bad = (uint64)label[j] >= p.groups && i + j < first_bad ? i + j : first_bad;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) fill_cells(label_sums_args p SIZED) {
+    TAKE_SIZE(p.n)
+    extern __shared__ __align__(16) uint8 cell_memory[];
+    const uint32 part = blockIdx.x % p.parts, chunk = blockIdx.x / p.parts, begin = part * p.width;
+    const uint32 groups = begin >= p.groups ? 0 : p.groups - begin < p.width ? (uint32)p.groups - begin : p.width;
+    cell_table table = {(uint32 *)cell_memory, begin, groups, ~0ull};
+    for (uint32 g = threadIdx.x; g < p.width; g += WORD_THREADS)
+        table.cells[g] = nothing();
+    __syncthreads();
+    const bool is_aligned = ((uint64)p.x & (CELL_WIDTH * sizeof(in_t) - 1)) == 0 &&
+                            ((uint64)p.labels & (CELL_WIDTH * sizeof(index_t) - 1)) == 0;
+    const uint64 steps = is_aligned ? p.n / CELL_WIDTH : 0;
+    const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
+    for (uint64 step = me; step < steps; step += CELL_AHEAD * stride) {
+        few<in_t, CELL_WIDTH> x[CELL_AHEAD];
+        few<index_t, CELL_WIDTH> label[CELL_AHEAD];
+#pragma unroll
+        for (int k = 0; k < CELL_AHEAD; k++) {
+            const uint64 at = (step + k * stride < steps ? step + k * stride : step) * CELL_WIDTH;
+            label[k] = load_few<CELL_WIDTH>(p.labels + at);
+            x[k] = load_few<CELL_WIDTH>(p.x + at);
+        }
+#pragma unroll
+        for (int k = 0; k < CELL_AHEAD; k++)
+            if (step + k * stride < steps)
+                table.add<CELL_WIDTH>(p, x[k].element, label[k].element, (step + k * stride) * CELL_WIDTH);
+    }
+    for (uint64 i = steps * CELL_WIDTH + me; i < p.n; i += stride) {
+        const in_t x = load(p.x + i);
+        const index_t label = load(p.labels + i);
+        table.add<1>(p, &x, &label, i);
+    }
+    __syncthreads();
+    for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)
+        p.partial_counts[chunk * p.groups + begin + g] = table.cells[g];
+    if (part == 0 && !p.skips && table.first_bad != ~0ull) {
+        atomicOr(&p.told->refused, 1u);
+        atomicMax(&p.told->not_bad, ~table.first_bad);
+    }
+}
+
+/* Some lanes of a warp for each group. */
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_cells(label_sums_args p SIZED) {
+    TAKE_SIZE(p.n)
+    if (p.told->refused)
+        return;
+    const uint64 each = gridDim.x * (uint64)(BLOCK / p.lanes), turns = (p.groups + each - 1) / each;
+    for (uint64 turn = 0; turn < turns; turn++) {
+        const uint64 g = (turn * gridDim.x + blockIdx.x) * (BLOCK / p.lanes) + threadIdx.x / p.lanes;
+        uint32 key = nothing();
+#pragma unroll 4
+        for (uint64 k = threadIdx.x % p.lanes; k < p.chunks && g < p.groups; k += p.lanes)
+            key = of_two(key, p.partial_counts[k * p.groups + g]);
+        for (uint32 d = 1; d < p.lanes; d *= 2)
+            key = of_two(key, from_across(key, d));
+        if (g < p.groups && threadIdx.x % p.lanes == 0) {
+            p.partial_counts[g] = key;
+            if (NEEDS_ELEMENTS && key == nothing())
+                atomicOr(&p.window->failed, 1u);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) give_cells(label_sums_args p SIZED) {
+    TAKE_SIZE(p.n)
+    if (p.told->refused || p.window->failed)
+        return;
+    for (uint64 g = blockIdx.x * (uint64)BLOCK + threadIdx.x; g < p.groups; g += gridDim.x * (uint64)BLOCK) {
+        acc_t acc;
+        from_key(p.partial_counts[g], &acc.a0);
+        store(p.out + g, lower(acc, 0, 0));
+    }
+}
