@@ -27,6 +27,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SCAN_SLABS,   /* scan_slabs.cu */
     TALLY_CUDA_SCAN_THIN,    /* scan_thin.cu */
     TALLY_CUDA_NARROW,       /* scan_narrow.cu */
+    TALLY_CUDA_TALL,         /* scan_tall.cu */
     TALLY_CUDA_GROUPS,       /* fold_segments.cu, fold_runs.cu, wave_runs.cu */
     TALLY_CUDA_EXACT,        /* exact.cu */
     TALLY_CUDA_LABELS,       /* sort_labels.cu */
@@ -130,6 +131,17 @@ typedef struct tally_cuda_cut {
             unsigned lanes;      /* threads that scan what the strands have of a column */
             unsigned tellers;    /* lanes that add up a column's entries */
         } narrow;
+        struct {
+            uint64_t tiles;   /* of a panel */
+            uint64_t panels;  /* of a slab */
+            unsigned width;   /* columns of a thread */
+            unsigned across;  /* threads of a panel's row */
+            unsigned strands; /* of a tile: the rows that one thread takes */
+            unsigned rows;    /* of a strand */
+            unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
+            unsigned tile;    /* bytes there */
+            unsigned shared;  /* bytes of a block */
+        } tall;
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;

@@ -8,6 +8,7 @@
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
+#include "cuda/scan_tall.h"
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     tally_status status = tally_cuda_clear(l, l->cut->zeroed_bytes);
@@ -46,6 +47,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_scan_slabs_launch(l);
     case TALLY_CUDA_SCAN_THIN:
         return tally_cuda_scan_thin_launch(l);
+    case TALLY_CUDA_TALL:
+        return tally_cuda_tall_launch(l);
     case TALLY_CUDA_NARROW:
         return tally_cuda_narrow_launch(l);
     case TALLY_CUDA_GROUPS:

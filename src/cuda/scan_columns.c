@@ -2,6 +2,7 @@
 
 #include "core/arithmetic.h"
 #include "cuda/columns.h"
+#include "cuda/scan_tall.h"
 
 enum {
     /* panels */
@@ -10,8 +11,10 @@ enum {
     SECTOR_BYTES = 32,  /* of memory; panels are whole sectors, as writing parts of one costs more */
     NARROW_BYTES = 256, /* up to this width panels may come out narrower than it says, to make their number even */
     LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; with less, clusters hold the columns if they can */
-    HALF_BUSY = 40,     /* with less, columns are cut into stretches, which are read twice */
-    FEW_STRANDS = 8,    /* of a column, which each of its threads adds up by itself */
+    HALF_BUSY = 40,     /* with less, columns are cut into tiles or stretches */
+    TALL_BUSY = 85,     /* with less, tiles of some rows are faster, from so many bytes read and written on: */
+    LEAST_TALL = 32 << 20,
+    FEW_STRANDS = 8, /* of a column, which each of its threads adds up by itself */
 
     /* columns held in registers, as in scan_held_columns.cu */
     HELD_THREADS = 512,
@@ -200,12 +203,29 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
         cut->partials = tally_cuda_place(cut, cut->groups * cut->stretches.chunks * sizes->slot_bytes);
 }
 
+/* Whether tiles of some rows (scan_tall.cu) are faster than panels that one team goes down, and than columns that
+ * clusters hold: on an H200 norm_inf of f64 1 x 4289 x 17414 took 368 us and 607, bxor of u32 3 x 3824 x 18786 576 and
+ * 591, min of f64 1 x 4774 x 1245 44 and 77; but sums of f32 1 x 2000 x 900 19 and 15. */
+static bool goes_tall(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                      const tally_shape *shape, const tally_cuda_cut *cut) {
+    const uint64_t places = (uint64_t)device->multiprocessors * sizes->scan.teams, row = shape->inner * c->in_bytes;
+    const uint64_t panels = choose_panels(shape->outer, row, sizes->scan.finishers * c->in_bytes, places);
+    return cut->elements * (c->in_bytes + c->out_bytes * c->per_result) >= LEAST_TALL &&
+           tally_cuda_busy(panels, places) < TALL_BUSY;
+}
+
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *c,
                                  const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
     const tally_shape flattened = flat(of_args), *shape = &flattened;
-    if (c->is_sized || (!cut_panels(device, c, sizes, shape, cut) &&
-                        (has_all_threads_busy(device, shape) || !cut_held_columns(device, c, sizes, shape, cut))))
-        cut_stretches(device, sizes, shape, cut);
+    const bool is_tall = !c->is_sized && !has_all_threads_busy(device, shape);
+    if (is_tall && goes_tall(device, c, sizes, shape, cut) && tally_cuda_tall_cut(device, c, sizes, shape, cut))
+        return;
+    if (!c->is_sized && cut_panels(device, c, sizes, shape, cut))
+        return;
+    if (is_tall &&
+        (cut_held_columns(device, c, sizes, shape, cut) || tally_cuda_tall_cut(device, c, sizes, shape, cut)))
+        return;
+    cut_stretches(device, sizes, shape, cut);
 }
 
 /* Gives a tile's columns as many threads as a block has, if each then has a few rows. */

@@ -94,6 +94,20 @@ static void narrow_sizes(const tally_computation *c, unsigned acc, unsigned wide
         s->narrow.columns = 0;
 }
 
+/* A thread of scan_tall.cu takes a word of neighbouring columns, as far as registers hold their sums. */
+static void tall_sizes(const tally_computation *c, unsigned acc, unsigned result, tally_cuda_sizes *s) {
+    enum { WORD = 4, MOST_RESULTS = 16, MOST_SUMS = 32, MOST_SLOT = 32, MOST_ROWS = 64 /* as in LANE_LIMIT */ };
+    const unsigned in = (unsigned)c->in_bytes;
+    if (c->in_window || c->exact || c->desc.grouping != TALLY_AXIS || !tally_is_scan(c) || s->slot_bytes > MOST_SLOT)
+        return;
+    s->tall.width = (unsigned)most(1, WORD / in);
+    while (s->tall.width > 1 && (s->tall.width * result > MOST_RESULTS || s->tall.width * s->slot_bytes > MOST_SUMS))
+        s->tall.width /= 2;
+    s->tall.items = MOST_ROWS;
+    s->tall.sums = 2 * TALLY_CUDA_TALL_BLOCK * s->tall.width * acc;
+    s->tall.blocks = acc <= 16 ? 4 : 2;
+}
+
 /* The elements whose number a thread's share is a multiple of: whole vectors of elements, of keys, and of results that
  * are no narrower; of narrower ones whole words, as vectors of those would be an even number of the elements'. */
 static unsigned granule(const tally_computation *c) {
@@ -170,6 +184,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
     s->scan.threads = loaders + s->scan.messengers * WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
     narrow_sizes(c, acc, most(in, result), limit, s);
+    tall_sizes(c, acc, result, s);
 }
 
 /* The vectors of a thread in small tiles, for input that whole ones would give a few processors only; 0: no fewer. */

@@ -79,6 +79,12 @@ typedef struct tally_cuda_sizes {
         unsigned threads;
         unsigned shared;
     } narrow;
+    struct {             /* scan_tall.cu */
+        unsigned width;  /* neighbouring columns that a thread takes if rows are aligned */
+        unsigned items;  /* rows of a thread at most; 0: that does not do this scan */
+        unsigned sums;   /* bytes of a block's sums in shared memory */
+        unsigned blocks; /* that a multiprocessor must have registers for */
+    } tall;
     struct {                 /* scan_one_wave.cu */
         unsigned items;      /* elements of a thread */
         unsigned few;        /* the same of small tiles (small_tiles.cu) */
@@ -109,6 +115,7 @@ enum {
     TALLY_CUDA_ONE_WAVE_BLOCKS = 3,    /* of scan_one_wave.cu on each multiprocessor, at least */
     TALLY_CUDA_FOLD_BLOCK = 128,       /* threads of a block in reductions by segments and keys */
     TALLY_CUDA_CHUNKS_BLOCK = 128,     /* of exact_chunks.cu */
+    TALLY_CUDA_TALL_BLOCK = 256,       /* of scan_tall.cu */
     TALLY_CUDA_LABEL_BLOCK = 512,      /* of sort_labels.cu */
     TALLY_CUDA_TABLE_BLOCK = 256,      /* at most, of label_tables.cu */
     TALLY_CUDA_WORD_BLOCK = 1024,      /* of label_sums.cu */

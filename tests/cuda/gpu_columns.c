@@ -7,8 +7,20 @@ enum { AROUND = 8192 /* bytes */, MOVED = 3 /* elements */ };
 
 static const tally_dtype types[] = {TALLY_I8, TALLY_U8, TALLY_I16, TALLY_I32, TALLY_I64};
 static const tally_shape shapes[] = {
-    {6, 73, 4728, 0}, {3, 100, 4700, 0}, {5, 333, 2001, 0}, {1, 1001, 20000, 0}, {40, 97, 300, 0},
-    {900, 65, 31, 0}, {7, 3, 4999, 0},   {3, 12, 3001, 0},  {60, 2, 131, 0},
+    {6, 73, 4728, 0},
+    {3, 100, 4700, 0},
+    {5, 333, 2001, 0},
+    {1, 1001, 20000, 0},
+    {40, 97, 300, 0},
+    {900, 65, 31, 0},
+    /* a few tall slabs, of several groups of tiles (scan_tall.cu) */
+    {1, 40000, 261, 0},
+    {2, 9001, 150, 0},
+    {1, 2777, 1300, 0},
+    /* of few rows */
+    {7, 3, 4999, 0},
+    {3, 12, 3001, 0},
+    {60, 2, 131, 0},
 };
 
 static void run(tally_device *device, const tally_desc *desc, const tally_shape *shape, const void *x, void *out,

@@ -1,0 +1,395 @@
+/* Scans down the columns of a few tall slabs, outer x extent x inner, in one pass. A tile is some rows of a panel,
+ * which is neighbouring columns of a slab. A block has one tile in shared memory, and each of its threads a strand:
+ * some rows of a column, or of TALL_WIDTH of them. Several blocks share a processor: while one waits for memory or for
+ * what comes before its tile, others compute.
+ *
+ * A block publishes its tile's sums of columns at once. The last one of a group of tiles also tells what all tiles up
+ * to it add up to. So a block adds up that of the group before its own and the tiles since then, in their order, and a
+ * result has the same bits every run. Tiles are numbered across the panels, so those under way at a time are of many.
+ *
+ * A block waits for blocks with lower numbers only, which have begun before it: see look_back.cu. */
+
+enum {
+    TALL_GROUP = 16,                          /* tiles */
+    TALL_ENTRIES = ENTRY_BYTES <= 16 ? 4 : 2, /* that a thread reads at a time */
+    TALL_SPOTS = TALL_BLOCK * TALL_WIDTH
+};
+static_assert(TALL_ITEMS <= LANE_LIMIT);
+
+/* What a thread adds its elements up in. */
+template <bool Moments> struct strand_sum {
+    typedef running<lane_t> type;
+    typedef running<acc_t, lane_t> carried;
+};
+template <> struct strand_sum<true> {
+    typedef running<acc_t> type, carried;
+};
+
+/* A block's tile, and a thread's place in it. */
+struct tall_place {
+    uint32 tile;    /* from the top of its panel, in logical order */
+    uint64 column;  /* the thread's first, of outer x inner */
+    uint64 first;   /* the strand's first row, logical */
+    uint64 from;    /* the element of the panel's first column in the tile's physically lowest row */
+    uint64 at;      /* the thread's first element in the strand's first row */
+    uint32 strand, lane;
+    int rows, columns; /* of the tile */
+    int row, there;    /* the strand's first row among the tile's physical ones, and its rows */
+    bool works;
+
+    static tall_place of(const tall_args &p, int width) {
+        const uint32 number = ordinal_of_block(), panels = (uint32)(p.outer * p.panels);
+        tall_place t;
+        t.tile = number / panels;
+        const uint32 panel = number - t.tile * panels, slab = p.outer == 1 ? 0 : panel / p.panels;
+        t.strand = threadIdx.x / p.across;
+        t.lane = threadIdx.x - t.strand * p.across;
+        const uint64 left_of_panel = (uint64)(panel - slab * p.panels) * p.across * width;
+        const uint64 within = left_of_panel + t.lane * width, top = (uint64)t.tile * p.strands * p.rows;
+        const uint64 columns = p.inner - left_of_panel, rows = p.extent - top;
+        t.columns = columns < p.across * width ? (int)columns : (int)(p.across * width);
+        t.rows = rows < p.strands * p.rows ? (int)rows : (int)(p.strands * p.rows);
+        t.works = t.strand < p.strands && within < p.inner;
+        t.column = slab * p.inner + within;
+        const int skipped = t.strand * p.rows, left = t.works ? t.rows - skipped : 0;
+        t.there = left < 0 ? 0 : left < (int)p.rows ? left : (int)p.rows;
+        t.first = top + skipped;
+        t.row = REVERSE ? t.rows - 1 - skipped : skipped;
+        t.from = (slab * p.extent + (REVERSE ? p.extent - top - t.rows : top)) * p.inner + left_of_panel;
+        t.at = t.from + (int64)t.row * (int64)p.inner + t.lane * width;
+        return t;
+    }
+};
+
+/* ---- elements in shared memory ---- */
+
+/* Rows lie a pitch apart, each as far behind a multiple of 16 bytes as in memory, so that vectors are copied as they
+ * are. Elements that memory has at odd addresses are aligned here. */
+inline uint32 mask_of(const in_t *x) {
+    return ((uint64)x & (sizeof(in_t) - 1)) == 0 ? 15 : 0;
+}
+
+/* Starts to bring a tile's rows. */
+inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, uint8 *to) {
+    const uint64 row_bytes = p.inner * sizeof(in_t), begin = (uint64)x;
+    const uint64 end = (uint64)(x + p.outer * p.extent * p.inner);
+    if (!mask_of(x)) {
+        for (int e = threadIdx.x; e < t.rows * t.columns; e += TALL_BLOCK) {
+            const int row = e / t.columns, column = e - row * t.columns;
+            ((in_t *)(to + row * p.pitch))[column] = load(x + t.from + row * p.inner + column);
+        }
+        return;
+    }
+    const int a_row = p.pitch / 16, at_once = TALL_BLOCK / a_row, first = threadIdx.x / a_row;
+    const int at = (threadIdx.x - first * a_row) * 16, bytes = t.columns * (int)sizeof(in_t);
+    if (first >= at_once)
+        return;
+    const uint64 lowest = (uint64)(x + t.from), highest = lowest + (t.rows - 1) * row_bytes + bytes;
+    uint64 from = lowest + first * row_bytes;
+    to += first * p.pitch + at;
+    auto for_vectors = [&](auto copy) {
+        for (int row = first; row < t.rows; row += at_once) {
+            if (at < (int)(from & 15) + bytes)
+                copy(to, (from & ~15ull) + at);
+            from += at_once * row_bytes;
+            to += at_once * p.pitch;
+        }
+    };
+    if ((lowest & ~15ull) >= begin && ((highest + 15) & ~15ull) <= end)
+        for_vectors([&](uint8 *to, uint64 vector) { copy_vector<16>(to, (const void *)vector); });
+    else /* some vectors are partly outside of the array */
+        for_vectors([&](uint8 *to, uint64 vector) {
+            for (int b = 0; b < 16; b += sizeof(in_t))
+                if (vector + b >= begin && vector + b < end)
+                    *(in_t *)(to + b) = *(const in_t *)(vector + b);
+        });
+}
+
+/* What a thread does with the rows of its strand, one after the other. */
+template <int Width> struct tall_strand {
+    typedef few<in_t, Width> row_t;
+    enum { AT_ONCE = 8 };
+    const tall_args &p;
+    const tall_place &t;
+    const uint8 *x, *y; /* of the tile */
+
+    template <class Sum> void add_to(Sum &sum, int k, in_t x, in_t y) const {
+        const uint64 row = t.first + k;
+        sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0),
+                     p.before + (REVERSE ? p.extent - 1 - row : row));
+    }
+    /* Where a thread's elements of its next row are. */
+    struct cursor {
+        const uint8 *at;
+        uint32 low, mask;
+        int pitch, step; /* bytes from a row to the next, here and in memory as far as it matters */
+
+        static cursor of(const tall_args &p, const tall_place &t, const in_t *array, const uint8 *tile) {
+            cursor c;
+            c.mask = mask_of(array);
+            c.pitch = REVERSE ? -(int)p.pitch : (int)p.pitch;
+            c.step = REVERSE ? -(int)(p.inner * sizeof(in_t)) : (int)(p.inner * sizeof(in_t));
+            c.at = tile + t.row * (int)p.pitch + t.lane * sizeof(row_t);
+            c.low = (uint32)(uint64)(array + t.from) + t.row * (uint32)(p.inner * sizeof(in_t));
+            return c;
+        }
+        row_t next() {
+            const in_t *from = (const in_t *)(at + (low & mask));
+            row_t row;
+            if constexpr (Width > 1)
+                row = load_few_straddling<Width>(from);
+            else
+                row.element[0] = *from;
+            at += pitch;
+            low += step;
+            return row;
+        }
+    };
+    /* Calls use(k, x, y) with the rows. */
+    template <class Use> void for_rows(Use use) const {
+        cursor of_x = cursor::of(p, t, p.x, x), of_y = of_x;
+        if (HAS_SECOND)
+            of_y = cursor::of(p, t, p.y, y);
+        int k = 0;
+#pragma unroll 1
+        for (; k + AT_ONCE <= t.there; k += AT_ONCE) {
+            row_t a[AT_ONCE], b[HAS_SECOND ? AT_ONCE : 1];
+#pragma unroll
+            for (int u = 0; u < AT_ONCE; u++) {
+                a[u] = of_x.next();
+                if (HAS_SECOND)
+                    b[HAS_SECOND ? u : 0] = of_y.next();
+            }
+#pragma unroll
+            for (int u = 0; u < AT_ONCE; u++)
+                use(k + u, u == AT_ONCE - 1, a[u], b[HAS_SECOND ? u : 0]);
+        }
+#pragma unroll 1
+        for (; k < t.there; k++) {
+            const row_t a = of_x.next(), b = HAS_SECOND ? of_y.next() : a;
+            use(k, false, a, b);
+        }
+    }
+    template <class Sum> void begin(Sum (&sum)[Width]) const { /* tells the first element, if that spares tests */
+        if (MOMENTS && t.there) {
+            const row_t row = cursor::of(p, t, p.x, x).next();
+#pragma unroll
+            for (int j = 0; j < Width; j++)
+                sum[j].begin(value_of(row.element[j]));
+        }
+    }
+    template <class Sum>
+    few<result_t, Width> result_of(Sum (&run)[Width], int k, bool settles, const row_t &x, const row_t &y) const {
+        few<result_t, Width> results;
+        const uint64 count = p.before + t.first + k;
+#pragma unroll
+        for (int j = 0; j < Width; j++) {
+            if (!INCLUSIVE)
+                results.element[j] = run[j].result(count);
+            add_to(run[j], k, x.element[j], y.element[j]);
+            if (INCLUSIVE)
+                results.element[j] = run[j].result(count + 1);
+            if (settles)
+                run[j].settle();
+        }
+        return results;
+    }
+};
+
+/* By a call, since code should be short. */
+template <int Width> __noinline__ void store_slowly(result_t *to, few<result_t, Width> results) {
+#pragma unroll
+    for (int j = 0; j < Width; j++)
+        store(to + j, results.element[j]);
+}
+
+/* ---- look-back ---- */
+
+/* The sums of a block, in shared memory: one for each column of a thread. */
+struct tall_sums {
+    acc_t *of;
+
+    acc_t &at(int k, uint32 strand, uint32 lane, const tall_args &p) const {
+        return of[k * TALL_BLOCK + strand * p.across + lane];
+    }
+};
+
+template <int Width>
+inline void publish_sums(const tall_args &p, const tall_place &t, entry *entries, uint64 number,
+                         const acc_t (&sum)[Width]) {
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        publish(entries + number * (p.outer * p.inner) + t.column + k, record::of(sum[k], false, 0), 1);
+}
+
+template <int Width> inline void combine_before(const acc_t (&left)[Width], acc_t (&right)[Width]) {
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        right[k] = combine(left[k], right[k]);
+}
+
+/* Makes 'above' the sums of all tiles above this one in the first strand's threads, which have its own in 'own'. The
+ * last block of a group has told the sums of all tiles up to it. The tiles since then are added up one after the other;
+ * each strand reads some of them. */
+template <int Width>
+inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &sums, acc_t (&own)[Width],
+                      acc_t (&above)[Width]) {
+    constexpr int AHEAD = TALL_ENTRIES > Width ? TALL_ENTRIES / Width : 1;
+    const uint64 columns = p.outer * p.inner;
+    const uint32 group = t.tile / TALL_GROUP, place = t.tile % TALL_GROUP, lead = group > 0, count = place + lead;
+    const uint32 each = (count + p.strands - 1) / p.strands, begin = t.strand * each;
+    const uint32 end = !t.works || begin >= count ? begin : begin + each < count ? begin + each : count;
+    entry *of_groups = p.entries + p.tiles * columns;
+    auto entry_at = [&](uint32 number) { /* of those that are added up here */
+        const entry *from = number < lead ? of_groups + (uint64)(group - 1) * columns
+                                          : p.entries + (uint64)(t.tile - place + number - lead) * columns;
+        return from + t.column;
+    };
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        above[k] = identity_as<acc_t>();
+#pragma unroll 1
+    for (uint32 at = begin; at < end; at += AHEAD) {
+        batch_of<1> few[AHEAD][Width];
+        bool have_all;
+        do {
+            have_all = true;
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) {
+                const entry *from = entry_at(at + u);
+#pragma unroll
+                for (int k = 0; k < Width; k++)
+                    have_all &= few[u][k].try_read(from + k, 0, at + u < end, 1);
+            }
+        } while (!have_all);
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++)
+            if (at + u < end)
+#pragma unroll
+                for (int k = 0; k < Width; k++)
+                    above[k] = at + u == begin ? few[u][k].get(0).acc : combine(above[k], few[u][k].get(0).acc);
+    }
+    if (t.works)
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            sums.at(k, t.strand, t.lane, p) = above[k];
+    __syncthreads();
+    if (!t.works || t.strand)
+        return;
+    for (uint32 s = 1; s * each < count; s++)
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            above[k] = combine(above[k], sums.at(k, s, t.lane, p));
+    if (place == TALL_GROUP - 1) {
+        combine_before(above, own);
+        publish_sums(p, t, of_groups, group, own);
+    }
+}
+
+/* ---- a tile ---- */
+
+template <int Width> inline void scan_tile(const tall_args &p) {
+    extern __shared__ __align__(128) uint8 tall_memory[];
+    const tall_sums sums = {(acc_t *)tall_memory};
+    acc_t *of_panel = sums.of + TALL_SPOTS; /* of each column */
+    uint8 *x = tall_memory + 2 * TALL_SPOTS * sizeof(acc_t), *y = x + p.tile_bytes;
+    const tall_place t = tall_place::of(p, Width);
+    const tall_strand<Width> strand = {p, t, x, y};
+    acc_t mine[Width], own[Width], before[Width], above[Width];
+    fetch_tile(p, t, p.x, x);
+    if (HAS_SECOND)
+        fetch_tile(p, t, p.y, y);
+#if HAS_MBARRIER
+    end_copies_ahead();
+    wait_for_copies_ahead<0>();
+#endif
+    __syncthreads();
+    {
+        typename strand_sum<(MOMENTS > 0)>::type sum[Width];
+        strand.begin(sum);
+        strand.for_rows([&](int k, bool settles, const few<in_t, Width> &a, const few<in_t, Width> &b) {
+#pragma unroll
+            for (int j = 0; j < Width; j++) {
+                strand.add_to(sum[j], k, a.element[j], b.element[j]);
+                if (settles)
+                    sum[j].settle();
+            }
+        });
+#pragma unroll
+        for (int j = 0; j < Width; j++) {
+            if constexpr (MOMENTS > 0)
+                mine[j] = sum[j].sum();
+            else
+                mine[j] = widen(sum[j].sum());
+            own[j] = mine[j];
+            before[j] = identity_as<acc_t>();
+        }
+    }
+    if (t.works)
+#pragma unroll
+        for (int j = 0; j < Width; j++)
+            sums.at(j, t.strand, t.lane, p) = own[j];
+    __syncthreads();
+    if (t.works)
+#pragma unroll 4
+        for (uint32 s = 0; s < t.strand; s++)
+#pragma unroll
+            for (int j = 0; j < Width; j++)
+                before[j] = combine(before[j], sums.at(j, s, t.lane, p));
+    if (p.tiles > 1) {
+        if (t.works && t.strand + 1 == p.strands) {
+            combine_before(before, own);
+            publish_sums(p, t, p.entries, t.tile, own);
+#pragma unroll
+            for (int j = 0; j < Width; j++)
+                of_panel[j * p.across + t.lane] = own[j];
+        }
+        if (t.tile) {
+            __syncthreads();
+            if (t.works && t.strand == 0)
+#pragma unroll
+                for (int j = 0; j < Width; j++)
+                    own[j] = of_panel[j * p.across + t.lane];
+            look_back(p, t, sums, own, above);
+            if (t.works && t.strand == 0)
+#pragma unroll
+                for (int j = 0; j < Width; j++)
+                    of_panel[j * p.across + t.lane] = above[j];
+            __syncthreads();
+            if (t.works)
+#pragma unroll
+                for (int j = 0; j < Width; j++)
+                    before[j] = combine(of_panel[j * p.across + t.lane], before[j]);
+        }
+    }
+    typename strand_sum<(MOMENTS > 0)>::carried run[Width];
+#pragma unroll
+    for (int j = 0; j < Width; j++) {
+        if ((p.carry || p.initial) && t.works)
+            before[j] = combine(p.carry ? p.carry[t.column + j].read() : raise(load(p.initial)), before[j]);
+        run[j] = before[j];
+    }
+    strand.begin(run);
+    result_t *to = p.out + t.at;
+    const int64 step = REVERSE ? -(int64)p.inner : (int64)p.inner;
+    const bool is_aligned = ((uint64)to & (Width * sizeof(result_t) - 1)) == 0;
+    strand.for_rows([&](int k, bool settles, const few<in_t, Width> &a, const few<in_t, Width> &b) {
+        const few<result_t, Width> results = strand.result_of(run, k, settles, a, b);
+        if (is_aligned)
+            store_aligned_once((few<result_t, Width> *)to, results);
+        else
+            store_slowly<Width>(to, results);
+        to += step;
+    });
+    if (p.total && t.there && t.first + t.there == p.extent)
+#pragma unroll
+        for (int j = 0; j < Width; j++)
+            p.total[t.column + j].write(combine(before[j], mine[j]));
+}
+
+extern "C" __global__ void __launch_bounds__(TALL_BLOCK, TALL_BLOCKS) scan_tall(tall_args p) {
+    if (TALL_WIDTH > 1 && p.width > 1)
+        scan_tile<TALL_WIDTH>(p);
+    else
+        scan_tile<1>(p);
+}

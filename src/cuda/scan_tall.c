@@ -1,0 +1,85 @@
+#include "cuda/scan_tall.h"
+
+#include "core/arithmetic.h"
+
+enum {
+    GROUP = 16,        /* tiles, as in scan_tall.cu */
+    PANEL_BYTES = 256, /* of a row of a panel at most, and half as many if there would be few panels: */
+    MANY_PANELS = 12,
+    SECTOR_BYTES = 32, /* panels are whole ones */
+    MOST_ACROSS = TALLY_CUDA_TALL_BLOCK / 4,
+    TILE_BYTES = 32 << 10,
+    VECTOR = 16, /* bytes */
+    LEAST_EXTENT = 64,
+    LEAST_ROWS = 8,      /* of a strand */
+    WANTED_BLOCKS = 10,  /* for each multiprocessor at least, else strands are shorter */
+    LEAST_PANELS = 4,    /* of fewer, the tiles under way at a time would wait for each other */
+    MOST_TILES = 1 << 14 /* of a panel */
+};
+
+/* Which columns and rows a thread has follows from the shape, so that results do not depend on addresses. */
+bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                         const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t outer = shape->outer, inner = shape->inner, extent = shape->extent;
+    if (!sizes->tall.items || c->is_sized || inner < 2 || extent < LEAST_EXTENT)
+        return false;
+    const uint64_t width = inner % sizes->tall.width ? 1 : sizes->tall.width, bytes = width * c->in_bytes;
+    const uint64_t threads = inner / width;
+    uint64_t most_across = least(MOST_ACROSS, PANEL_BYTES / bytes);
+    if (outer * divide_up(threads, most_across) < MANY_PANELS)
+        most_across = least(MOST_ACROSS, PANEL_BYTES / 2 / bytes);
+    uint64_t panels = divide_up(threads, most_across), across = divide_up(threads, panels);
+    if (panels > 1) {
+        across = least(round_up(across, most(1, SECTOR_BYTES / bytes)), most_across);
+        panels = divide_up(threads, across);
+    }
+    const uint64_t strands = TALLY_CUDA_TALL_BLOCK / across, pitch = round_up(across * bytes, VECTOR) + VECTOR;
+    const uint64_t inputs = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1;
+    const uint64_t fair =
+        divide_up(extent * outer * panels, (uint64_t)device->multiprocessors * WANTED_BLOCKS * strands);
+    const uint64_t room = most(1, least(sizes->tall.items, TILE_BYTES / (inputs * pitch * strands)));
+    const uint64_t rows = least(room, most(fair, LEAST_ROWS)), tiles = divide_up(extent, strands * rows);
+    if (outer * panels < LEAST_PANELS || tiles > MOST_TILES || tiles * outer * panels > INT32_MAX)
+        return false;
+    cut->path = TALLY_CUDA_TALL;
+    cut->tall.tiles = tiles;
+    cut->tall.panels = panels;
+    cut->tall.width = (unsigned)width;
+    cut->tall.across = (unsigned)across;
+    cut->tall.strands = (unsigned)strands;
+    cut->tall.rows = (unsigned)rows;
+    cut->tall.pitch = (unsigned)pitch;
+    cut->tall.tile = (unsigned)(strands * rows * pitch);
+    cut->tall.shared = (unsigned)inputs * cut->tall.tile + sizes->tall.sums;
+    if (tiles > 1)
+        cut->entries = tally_cuda_place(cut, (tiles + tiles / GROUP) * outer * inner * sizes->entry_bytes);
+    cut->zeroed_bytes = cut->bytes;
+    return true;
+}
+
+tally_status tally_cuda_tall_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    tally_cuda_tall_args args = {.x = tally_cuda_address(a->x),
+                                 .y = tally_cuda_address(a->y),
+                                 .out = tally_cuda_address(a->out),
+                                 .initial = tally_cuda_address(a->initial),
+                                 .carry = l->pieces.carry,
+                                 .total = l->pieces.total,
+                                 .entries = l->workspace + cut->entries,
+                                 .outer = a->shape.outer,
+                                 .extent = a->shape.extent,
+                                 .inner = a->shape.inner,
+                                 .before = l->pieces.before,
+                                 .tiles = cut->tall.tiles,
+                                 .panels = cut->tall.panels,
+                                 .across = cut->tall.across,
+                                 .strands = cut->tall.strands,
+                                 .rows = cut->tall.rows,
+                                 .width = cut->tall.width,
+                                 .pitch = cut->tall.pitch,
+                                 .tile_bytes = cut->tall.tile};
+    const tally_cuda_grid grid = {
+        .x = args.tiles * args.outer * args.panels, .threads = TALLY_CUDA_TALL_BLOCK, .shared = cut->tall.shared};
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_tall, grid, &args, "launching a scan of tall slabs");
+}
