@@ -75,6 +75,16 @@ static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) 
     return are_told && clusters > 0 ? WIDE : PROMISED;
 }
 
+static tally_status ask_held_vectors(tally_cuda_plan *plan) {
+    enum { THREADS = 512 };
+    int blocks = 0;
+    const CUresult result =
+        plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plan->kernels.scan_held, THREADS, 0);
+    plan->sizes.held_vectors =
+        (uint64_t)plan->device->multiprocessors * (uint64_t)blocks * THREADS * plan->sizes.held_rows;
+    return tally_cuda_check(result, "asking how many thread blocks fit");
+}
+
 /* The kernels of a part, which the module has. */
 static tally_status find_kernels(tally_cuda_plan *plan, const char *const *part, const tally_cuda_module *module) {
     tally_status status = TALLY_OK;
@@ -103,6 +113,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
     if (status == TALLY_OK && plan->kernels.scan_held && sizes->has_clusters)
         plan->sizes.held_cluster = most_of_cluster(plan, plan->kernels.scan_held);
+    if (status == TALLY_OK && plan->kernels.scan_held)
+        status = ask_held_vectors(plan);
     if (status == TALLY_OK && plan->kernels.scan_one_wave)
         status = allow_shared(plan, plan->kernels.scan_one_wave, sizes->one_wave.shared);
     if (status == TALLY_OK && plan->kernels.scan_small_wave)

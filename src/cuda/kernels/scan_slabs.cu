@@ -57,8 +57,7 @@ template <class T> struct slab_runs {
     uint32 bytes;    /* of a run */
     uint32 pitch;    /* bytes from a run to the next in shared memory */
     uint32 shift;    /* of the first element there, a multiple of its size */
-    float of_vectors; /* 1 / the vectors that a run may lie in */
-    uint32 vectors;
+    uint32 vectors;  /* that a run may lie in */
 
     slab_runs(const scan_slabs_args &p, const slab_tile &t, const T *array) {
         first = (uint64)(array + t.at);
@@ -68,7 +67,6 @@ template <class T> struct slab_runs {
         pitch = t.pitch * (uint32)sizeof(T);
         shift = slab_shift(array, t);
         vectors = (bytes + (runs == 1 ? (uint32)first & 15 : 15) + 15) / 16;
-        of_vectors = 1 / (float)vectors;
     }
     /* Calls use(run, byte) for each vector that may have some of a run's bytes. */
     template <class Use> void each(Use use) const {
@@ -77,6 +75,7 @@ template <class T> struct slab_runs {
             for (uint32 v = threadIdx.x; v < vectors; v += BLOCK)
                 use(0, v * 16);
         } else {
+            const float of_vectors = 1 / (float)vectors;
 #pragma unroll 1
             for (uint32 i = threadIdx.x; i < runs * vectors; i += BLOCK) {
                 const uint32 run = (uint32)(((float)i + 0.5f) * of_vectors); /* both are small */
@@ -97,37 +96,52 @@ __noinline__ uint4 load_within(uint64 from, uint64 begin, uint64 end) {
     return bits;
 }
 
-inline void load_runs(const scan_slabs_args &p, const slab_tile &t, const in_t *array, uint8 *memory) {
-    const slab_runs<in_t> r(p, t, array);
-    const uint64 begin = (uint64)array, end = (uint64)(array + p.outer * p.extent * p.inner);
-    const bool is_inside =
-        r.first >= begin + 16 && r.first + (r.runs - 1) * r.apart + r.bytes + 48 <= end; /* with all its vectors */
-    const uint64 from = r.first - r.shift;
-    if (is_inside && r.runs == 1 && from % 16 == 0) { /* all loads of a thread are under way together */
-        uint4 bits[VECTORS_OF_THREAD];
+/* A tile's elements on their way to shared memory. Those of whole slabs are loaded before the tile is needed, all
+ * vectors of a thread together. */
+struct slab_load {
+    uint4 bits[VECTORS_OF_THREAD];
+    bool is_begun;
+
+    void begin(const scan_slabs_args &p, const slab_tile &t, const in_t *array) {
+        const slab_runs<in_t> r(p, t, array);
+        const uint64 from = r.first - r.shift;
+        is_begun = r.runs == 1 && from % 16 == 0 && is_inside(p, r, array);
+        if (is_begun)
 #pragma unroll
-        for (int k = 0; k < VECTORS_OF_THREAD; k++)
-            if (threadIdx.x + k * BLOCK < r.vectors)
-                bits[k] = __ldcs((const uint4 *)from + threadIdx.x + k * BLOCK);
-#pragma unroll
-        for (int k = 0; k < VECTORS_OF_THREAD; k++)
-            if (threadIdx.x + k * BLOCK < r.vectors)
-                *(uint4 *)skewed(memory, (threadIdx.x + k * BLOCK) * 16) = bits[k];
-    } else if (is_inside) {
-        r.each([&](uint32 run, uint32 byte) {
-            const uint64 at = from + run * r.apart + byte;
-            if (byte < r.shift + r.bytes)
-                *(uint4 *)skewed(memory, run * r.pitch + byte) =
-                    at & 15 ? load_straddling((const void *)at) : __ldcs((const uint4 *)at);
-        });
-    } else {
-        r.each([&](uint32 run, uint32 byte) {
-            if (byte < r.shift + r.bytes)
-                *(uint4 *)skewed(memory, run * r.pitch + byte) =
-                    load_within(from + run * r.apart + byte, begin, end);
-        });
+            for (int k = 0; k < VECTORS_OF_THREAD; k++)
+                if (threadIdx.x + k * BLOCK < r.vectors)
+                    bits[k] = __ldcs((const uint4 *)from + threadIdx.x + k * BLOCK);
     }
-}
+    void end(const scan_slabs_args &p, const slab_tile &t, const in_t *array, uint8 *memory) const {
+        const slab_runs<in_t> r(p, t, array);
+        const uint64 from = r.first - r.shift, low = (uint64)array,
+                     high = (uint64)(array + p.outer * p.extent * p.inner);
+        if (is_begun) {
+#pragma unroll
+            for (int k = 0; k < VECTORS_OF_THREAD; k++)
+                if (threadIdx.x + k * BLOCK < r.vectors)
+                    *(uint4 *)skewed(memory, (threadIdx.x + k * BLOCK) * 16) = bits[k];
+        } else if (is_inside(p, r, array)) {
+            r.each([&](uint32 run, uint32 byte) {
+                const uint64 at = from + run * r.apart + byte;
+                if (byte < r.shift + r.bytes)
+                    *(uint4 *)skewed(memory, run * r.pitch + byte) =
+                        at & 15 ? load_straddling((const void *)at) : __ldcs((const uint4 *)at);
+            });
+        } else {
+            r.each([&](uint32 run, uint32 byte) {
+                if (byte < r.shift + r.bytes)
+                    *(uint4 *)skewed(memory, run * r.pitch + byte) =
+                        load_within(from + run * r.apart + byte, low, high);
+            });
+        }
+    }
+    /* Whether all vectors that hold some of the tile are in the array. */
+    static bool is_inside(const scan_slabs_args &p, const slab_runs<in_t> &r, const in_t *array) {
+        return r.first >= (uint64)array + 16 &&
+               r.first + (r.runs - 1) * r.apart + r.bytes + 48 <= (uint64)(array + p.outer * p.extent * p.inner);
+    }
+};
 
 /* Writes whole vectors of memory, and of those at a run's ends the results that are the run's. */
 inline void store_runs(const scan_slabs_args &p, const slab_tile &t, uint8 *memory) {
@@ -272,18 +286,32 @@ inline void scan_shared_columns(const scan_slabs_args &p, const slab_tile &t, ui
 }
 
 enum { /* a processor: before sm_80 it holds 1024 threads */
-    SLAB_BLOCKS = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 || TALLY_ARCHITECTURE < 80 ? 4 : 6
+    SLAB_BLOCKS = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 || TALLY_ARCHITECTURE < 80 ? 4 : HAS_SECOND ? 5 : 6,
+    /* Of the next tile, before this one is scanned. Narrow accumulators have no registers to spare for that. */
+    LOADS_AHEAD = sizeof(acc_t) > 8
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, SLAB_BLOCKS) scan_slabs(scan_slabs_args p) {
     __shared__ alignas(16) uint8 memory[2 + HAS_SECOND][SKEWED];
     uint8 *const x = memory[0], *const out = memory[1], *const y = memory[HAS_SECOND ? 2 : 0];
+    slab_load of_x, of_y;
+    const auto begin = [&](const slab_tile &t) {
+        of_x.begin(p, t, p.x);
+        if (HAS_SECOND)
+            of_y.begin(p, t, p.y);
+    };
+    if (LOADS_AHEAD)
+        begin(slab_tile_at(p, blockIdx.x));
     for (uint64 number = blockIdx.x; number < p.tiles; number += gridDim.x) {
         const slab_tile t = slab_tile_at(p, number);
-        load_runs(p, t, p.x, x);
+        if (!LOADS_AHEAD)
+            begin(t);
+        of_x.end(p, t, p.x, x);
         if (HAS_SECOND)
-            load_runs(p, t, p.y, y);
+            of_y.end(p, t, p.y, y);
         __syncthreads();
+        if (LOADS_AHEAD && number + gridDim.x < p.tiles)
+            begin(slab_tile_at(p, number + gridDim.x));
         p.part_bits ? scan_shared_columns(p, t, x, y, out) : scan_slab_columns(p, t, x, y, out);
         __syncthreads();
         store_runs(p, t, out);
