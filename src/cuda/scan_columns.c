@@ -157,9 +157,10 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     if (!sizes->scan.takes_panels || !shape->inner || shape->extent < LEAST_ROWS ||
         shape->inner * most(in, result) > INT32_MAX)
         return false;
-    /* any of u32 67 x 425 x 1796 reached 0.68 of a copy on an H100 as stretches, and 0.44 in panels; on an H200 any of i32
-     * 1 x 59226 x 3557 took 738 us and 936, but all of f64 3 x 20000 x 1500 499 and 483 */
-    if (in >= 4 && result != in && row > NARROW_BYTES && ((in == 4 && result < in) || has_all_threads_busy(device, shape)))
+    /* any of u32 67 x 425 x 1796 reached 0.68 of a copy on an H100 as stretches, and 0.44 in panels; on an H200 any of
+     * i32 1 x 59226 x 3557 took 738 us and 936, but all of f64 3 x 20000 x 1500 499 and 483 */
+    if (in >= 4 && result != in && row > NARROW_BYTES &&
+        ((in == 4 && result < in) || has_all_threads_busy(device, shape)))
         return false;
     const uint64_t wanted = choose_panels(shape->outer, row, sizes->scan.finishers * in, places);
     const uint64_t sectors = divide_up(divide_up(shape->outer * row, SECTOR_BYTES), wanted);
