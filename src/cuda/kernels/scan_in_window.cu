@@ -250,18 +250,20 @@ template <int Levels, bool IsWhole> struct few_results {
      * whole sum. */
     result_t rounded(const double *of) {
         const double most = IsWhole || (HAS_TWO_PARTS && Levels == 2) ? of[0] : __dadd_rn(high, of[0]);
-        double near = most, rest = 0;
+        double near = most, rest = 0, below = 0;
         if (HAS_TWO_PARTS && Levels == 2) {
             near = __dadd_rn(most, of[1]);
             rest = __dadd_rn(of[1], -__dadd_rn(near, -most));
         } else if (Levels == 2) {
-            const double added = __dadd_rn(__dadd_rn(of[0], -__dadd_rn(most, -high)), of[1]);
+            below = __dadd_rn(of[0], -__dadd_rn(most, -high));
+            const double added = __dadd_rn(below, of[1]);
             near = __dadd_rn(most, added);
             rest = __dadd_rn(added, -__dadd_rn(near, -most));
         }
 #if OUT_BITS == 64
+        /* If nothing is below 'most', it and of[1] are the whole sum, ties included: so it is where a group begins. */
         const double twice = rest + rest;
-        is_unsure |= rest != 0 && __dadd_rn(__dadd_rn(near, twice), -near) == twice;
+        is_unsure |= rest != 0 && below != 0 && __dadd_rn(__dadd_rn(near, twice), -near) == twice;
         return near;
 #else
         const uint32 low = (uint32)__double2loint(near);
