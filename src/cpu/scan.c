@@ -244,8 +244,8 @@ static void scan_turned_columns(const scan *s, uint64_t group, uint64_t first, u
 
 /* Rows first .. first + rows - 1 of columns column .. column + width - 1. acc[width] is the value before them and
  * becomes the value after them; there is room for as much again behind it. */
-static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
-                                  uint64_t width, unsigned worker, void *acc) {
+static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column, uint64_t width,
+                         unsigned worker, void *acc) {
     const tally_cpu_plan *plan = s->plan;
     const tally_computation *c = &plan->base.computation;
     bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;

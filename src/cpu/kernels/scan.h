@@ -39,6 +39,29 @@ ALWAYS_INLINE L_V NAME(scan_combine_)(tally_monoid m, L_V a, L_V b) {
     }
 }
 
+#ifdef SCANS_EXTREMES
+#undef MIN
+#undef MAX
+#define MIN(p, q) PASTE2(smaller_, LANE)(p, q)
+#define MAX(p, q) PASTE2(larger_, LANE)(p, q)
+
+/* The same of numbers none of which is NaN, in a third of the instructions. */
+ALWAYS_INLINE L_V NAME(scan_combine_numbers_)(tally_monoid m, L_V a, L_V b) {
+    switch (m) {
+#define TALLY_COMPONENT(identity, lift, combine) combine
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return components;)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+#define ARE_NUMBERS(a, b) has_no_nan(PASTE2(ordered_, LANE)(all_ordered, a, b), LANES)
+#define COMBINE(a, b)     (numbers ? NAME(scan_combine_numbers_)(m, a, b) : NAME(scan_combine_)(m, a, b))
+#else
+#define ARE_NUMBERS(a, b) false
+#define COMBINE(a, b)     ((void)numbers, NAME(scan_combine_)(m, a, b))
+#endif
+
 #undef MIN
 #undef MAX
 #define MIN(p, q) PASTE2(scalar_min_, LANE)(p, q)
@@ -82,15 +105,19 @@ ALWAYS_INLINE L_T NAME(scan_scalars_)(tally_monoid m, const E_T *x, size_t n, bo
     return before;
 }
 
-/* One vector in the order of its lanes; *before is the value before it, in every lane, and becomes the one after. */
-ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V *before) {
+/* One vector in the order of its lanes; *before is the value before it, in every lane, and becomes the one after.
+ * 'numbers' is a constant where this is inlined: no NaN is among them. */
+ALWAYS_INLINE L_V NAME(scan_steps_)(tally_monoid m, L_V x, bool exclusive, bool numbers, L_V *before) {
     const L_V identity = SPLAT(NAME(scan_identity_)(m));
-    UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x =
-        NAME(scan_combine_)(m, SHIFT_UP(x, identity, shift), x);
-    L_V result = NAME(scan_combine_)(m, *before, exclusive ? SHIFT_UP(x, identity, 1) : x);
+    UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x = COMBINE(SHIFT_UP(x, identity, shift), x);
+    L_V result = COMBINE(*before, exclusive ? SHIFT_UP(x, identity, 1) : x);
     /* not the last lane of the result, though it is equal: so the next vector waits for one operation only */
-    *before = NAME(scan_combine_)(m, *before, LAST(x));
+    *before = COMBINE(*before, LAST(x));
     return result;
+}
+ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V *before) {
+    return ARE_NUMBERS(x, *before) ? NAME(scan_steps_)(m, x, exclusive, true, before)
+                                   : NAME(scan_steps_)(m, x, exclusive, false, before);
 }
 
 ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
@@ -147,13 +174,18 @@ ALWAYS_INLINE L_V NAME(up_in_row_)(L_V x, L_V fill, v_u32 place, size_t by) {
     return (L_V)((in_row & moved) | (~in_row & (v_u32)fill));
 }
 
+ALWAYS_INLINE L_V NAME(scan_steps_by_rows_)(tally_monoid m, L_V x, v_u32 place, size_t extent, bool exclusive,
+                                            bool numbers, L_V start) {
+    const L_V identity = SPLAT(NAME(scan_identity_)(m));
+    UNROLL_8 for (size_t by = 1; by < LANES; by *= 2) if (by < extent) x =
+        COMBINE(NAME(up_in_row_)(x, identity, place, by), x);
+    return COMBINE(start, exclusive ? NAME(up_in_row_)(x, identity, place, 1) : x);
+}
 ALWAYS_INLINE L_V NAME(scan_vector_by_rows_)(tally_monoid m, L_V x, v_u32 place, size_t extent, bool reverse,
                                              bool exclusive, L_V start) {
-    const L_V identity = SPLAT(NAME(scan_identity_)(m));
     x = reverse ? REVERSED(x) : x;
-    UNROLL_8 for (size_t by = 1; by < LANES; by *= 2) if (by < extent) x =
-        NAME(scan_combine_)(m, NAME(up_in_row_)(x, identity, place, by), x);
-    x = NAME(scan_combine_)(m, start, exclusive ? NAME(up_in_row_)(x, identity, place, 1) : x);
+    x = ARE_NUMBERS(x, start) ? NAME(scan_steps_by_rows_)(m, x, place, extent, exclusive, true, start)
+                              : NAME(scan_steps_by_rows_)(m, x, place, extent, exclusive, false, start);
     return reverse ? REVERSED(x) : x;
 }
 
@@ -391,19 +423,25 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 
 /* The scan of a vector, where a lane takes nothing from before the last mark at or below it: the marks are scanned
  * along with the values (Blelloch, 1990, segmented scans). *before is as in scan_vector. */
-ALWAYS_INLINE L_V NAME(scan_marked_)(tally_monoid m, L_V x, M_V marks, bool exclusive, L_V start, L_V *before) {
+ALWAYS_INLINE L_V NAME(scan_marked_steps_)(tally_monoid m, L_V x, M_V marks, bool exclusive, bool numbers, L_V start,
+                                           L_V *before) {
     const L_V identity = SPLAT(NAME(scan_identity_)(m));
     M_V begun = marks;
-    x = NAME(scan_combine_)(m, CHOOSE(marks, start, identity), x);
+    x = COMBINE(CHOOSE(marks, start, identity), x);
     UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) {
-        x = NAME(scan_combine_)(m, CHOOSE(begun, identity, SHIFT_UP(x, identity, shift)), x);
+        x = COMBINE(CHOOSE(begun, identity, SHIFT_UP(x, identity, shift)), x);
         begun |= MARKS_UP(begun, shift);
     }
-    L_V result = NAME(scan_combine_)(m, CHOOSE(begun, identity, *before), x);
+    L_V result = COMBINE(CHOOSE(begun, identity, *before), x);
     if (exclusive)
         result = CHOOSE(marks, start, SHIFT_UP(result, *before, 1));
-    *before = NAME(scan_combine_)(m, CHOOSE(LAST_MARK(begun), identity, *before), LAST(x));
+    *before = COMBINE(CHOOSE(LAST_MARK(begun), identity, *before), LAST(x));
     return result;
+}
+ALWAYS_INLINE L_V NAME(scan_marked_)(tally_monoid m, L_V x, M_V marks, bool exclusive, L_V start, L_V *before) {
+    return ARE_NUMBERS(x, *before) && ARE_NUMBERS(start, start)
+               ? NAME(scan_marked_steps_)(m, x, marks, exclusive, true, start, before)
+               : NAME(scan_marked_steps_)(m, x, marks, exclusive, false, start, before);
 }
 
 ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *heads, size_t n, bool reverse,
@@ -512,6 +550,9 @@ ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *
 #undef DEFINE_SCAN
 #undef DEFINE_GROUPS
 #undef GROUPS_OF
+#undef COMBINE
+#undef ARE_NUMBERS
+#undef SCANS_EXTREMES
 #undef LAST
 #undef REVERSED
 #undef SHIFT_UP

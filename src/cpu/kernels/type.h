@@ -284,6 +284,9 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #if !ELEMENT_IS_FLOAT && ELEMENT_IS_SIGNED
 #define ON_BITS KEEP
 #endif
+#if ELEMENT_IS_FLOAT && defined(__AVX2__)
+#define SCANS_EXTREMES
+#endif
 #define LANE  SAME_LANE
 #define ACC   VALUE_LANE
 #define WIDTH same
