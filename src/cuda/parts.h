@@ -6,7 +6,7 @@
 #include "core/computation.h"
 #include "cuda/sizes.h"
 
-enum { TALLY_CUDA_MOST_PARTS = 9 };
+enum { TALLY_CUDA_MOST_PARTS = 10 };
 
 /* Each part is a list of texts that ends with NULL: kernels, and the texts that they need besides the vocabulary and
  * the computation's types and functions. Returns the number of parts; those that take longest come first. */

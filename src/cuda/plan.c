@@ -95,6 +95,9 @@ static tally_status find_kernels(tally_cuda_plan *plan, const char *const *part,
     return status;
 }
 
+_Static_assert((int)TALLY_CUDA_MOST_PARTS <= (int)TALLY_CUDA_MOST_SOURCES,
+               "a plan asks for all of its modules in one call");
+
 static tally_status load_kernels(tally_cuda_plan *plan) {
     const tally_cuda_module *modules[TALLY_CUDA_MOST_PARTS];
     tally_cuda_texts texts;

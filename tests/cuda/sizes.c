@@ -1,6 +1,8 @@
-/* What a thread of a scan takes is whole vectors of elements and keys, and whole words of results, of every type; and
- * tiles fit into shared memory. The kernels check the first when they are compiled, which no test does for all types.
+/* A plan has no more texts than there is room for. What a thread of a scan takes is whole vectors of elements and keys,
+ * and whole words of results, of every type; and tiles fit into shared memory. The kernels check the first when they
+ * are compiled, which no test does for all types.
  */
+#include "cuda/parts.h"
 #include "cuda/sizes.h"
 
 #include "support.h"
@@ -53,7 +55,48 @@ static void tiles_fit(void **state) {
     assert_true(checked > 10000);
 }
 
+enum { FAR_MORE = 64 /* than a plan has texts */ };
+
+static void texts_fit(void **state) {
+    static const unsigned flags[] = {0,
+                                     TALLY_SKIP_NAN,
+                                     TALLY_SIZE_ON_DEVICE,
+                                     TALLY_WORDS_IN,
+                                     TALLY_WORDS_OUT,
+                                     TALLY_SKIP_NAN | TALLY_SIZE_ON_DEVICE};
+    size_t checked = 0;
+    (void)state;
+    for (int op = 0; op < TALLY_USER; op++)
+        for (int in = TALLY_I8; in <= TALLY_F64; in++)
+            for (int grouping = TALLY_ALL_VALUES; grouping <= TALLY_LABELS; grouping++)
+                for (int form = TALLY_REDUCE; form <= TALLY_EXCLUSIVE_SCAN; form++)
+                    for (int mode = TALLY_FAST; mode <= TALLY_EXACT; mode++)
+                        for (size_t f = 0; f < COUNT_OF(flags); f++) {
+                            tally_desc desc = TALLY_DESC_INIT;
+                            tally_computation c;
+                            desc.op = (tally_op)op;
+                            desc.form = (tally_form)form;
+                            desc.mode = (tally_mode)mode;
+                            desc.in = (tally_dtype)in;
+                            desc.grouping = (tally_grouping)grouping;
+                            desc.flags = flags[f];
+                            if (tally_computation_decide(&desc, &c) != TALLY_OK)
+                                continue;
+                            for (size_t device = 0; device < COUNT_OF(devices); device++) {
+                                const char *const *parts[FAR_MORE];
+                                tally_cuda_sizes sizes;
+                                tally_cuda_sizes_of(&c, devices[device].architecture, &sizes);
+                                const size_t count = tally_cuda_parts_of(&c, &sizes, parts);
+                                if (count > TALLY_CUDA_MOST_PARTS)
+                                    fail_msg("%s of %s, grouping %d, form %d: %zu texts", tally_op_name(desc.op),
+                                             tally_dtype_name(desc.in), grouping, form, count);
+                            }
+                            checked++;
+                        }
+    assert_true(checked > 5000);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_fit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_fit), cmocka_unit_test(texts_fit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
