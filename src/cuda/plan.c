@@ -324,11 +324,12 @@ static tally_status conclude(const tally_cuda_launch *l) {
         status = tally_run_check_size(&l->plan->gpu.base.computation, l->args, size);
     if (status != TALLY_OK)
         return status;
-    tally_gpu_findings findings = {.refused = control.refused,
+    if (of_sorted.refused & TALLY_GPU_REFUSED_BAD) /* nothing was sorted, so no offset was written but a bad one */
+        of_sorted = (tally_cuda_control){0};
+    tally_gpu_findings findings = {.refused = control.refused | of_sorted.refused,
                                    .bad = ~control.not_bad,
                                    .empty = ~(control.not_empty | of_sorted.not_empty),
                                    .runs = control.runs};
-    findings.refused |= of_sorted.refused & TALLY_GPU_REFUSED_EMPTY;
     if (l->plan->sorted && findings.refused & TALLY_GPU_REFUSED_BAD)
         status = fetch_label(l, &findings);
     return status == TALLY_OK ? tally_gpu_conclude(&l->plan->gpu, l->args, &findings) : status;

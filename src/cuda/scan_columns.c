@@ -14,7 +14,8 @@ enum {
     HALF_BUSY = 40,     /* with less, columns are cut into tiles or stretches */
     TALL_BUSY = 85,     /* with less, tiles of some rows are faster, from so many bytes read and written on: */
     LEAST_TALL = 32 << 20,
-    FEW_STRANDS = 8, /* of a column, which each of its threads adds up by itself */
+    TALL_ROWS = 1024, /* and with so many rows at least, as wide as a line of the cache */
+    FEW_STRANDS = 8,  /* of a column, which each of its threads adds up by itself */
 
     /* columns held in registers, as in scan_held_columns.cu */
     HELD_THREADS = 512,
@@ -207,13 +208,14 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
 
 /* Whether tiles of some rows (scan_tall.cu) are faster than panels that one team goes down, and than columns that
  * clusters hold: on an H200 norm_inf of f64 1 x 4289 x 17414 took 368 us and 607, bxor of u32 3 x 3824 x 18786 576 and
- * 591, min of f64 1 x 4774 x 1245 44 and 77; but sums of f32 1 x 2000 x 900 19 and 15. */
+ * 591, min of f64 1 x 4774 x 1245 44 and 77; but sums of f32 1 x 2000 x 900 19 and 15, and on an H100 norm2 of i32 165
+ * x 39212 x 2 172 and 130, argmin of u32 1 x 438 x 6532 23 and 19. */
 static bool goes_tall(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                       const tally_shape *shape, const tally_cuda_cut *cut) {
     const uint64_t places = (uint64_t)device->multiprocessors * sizes->scan.teams, row = shape->inner * c->in_bytes;
     const uint64_t panels = choose_panels(shape->outer, row, sizes->scan.finishers * c->in_bytes, places);
-    return cut->elements * (c->in_bytes + c->out_bytes * c->per_result) >= LEAST_TALL &&
-           tally_cuda_busy(panels, places) < TALL_BUSY;
+    return cut->elements * (c->in_bytes + c->out_bytes * c->per_result) >= LEAST_TALL && shape->extent >= TALL_ROWS &&
+           row >= LINE_BYTES && tally_cuda_busy(panels, places) < TALL_BUSY;
 }
 
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *c,

@@ -50,7 +50,7 @@ template <int Width> struct thin_rows {
         /* Lanes write together where one lane's results are less than a word of the memory's, or several vectors. On an H200
          * band of i16 1 x 3 x 28730000 to an address in the middle of a vector took 0.70 of the time this way, but norm1 of
          * f32 3121 x 3 x 3650 1.11. */
-        constexpr bool ARE_PARTS = sizeof(result_t) < 4 || Width * sizeof(result_t) > 16;
+        constexpr bool ARE_PARTS = Width <= 8 && (sizeof(result_t) < 4 || Width * sizeof(result_t) > 16);
         if (!ARE_PARTS || p.to.carry || p.to.total) {
             if (works)
                 give_columns<Width>(p, first, left, acc);
