@@ -13,7 +13,7 @@ constexpr int COLUMN_RESIDENT = LOADS_FEW_BYTES && COLUMN_WIDTH <= 4 * sizeof(in
                                 : COLUMN_WIDTH * sizeof(acc_t) <= 32              ? 4
                                 : sizeof(acc_t) <= 32                             ? 2
                                                                                   : 1;
-constexpr int THIN_RESIDENT = LOADS_FEW_BYTES && COLUMN_WIDTH <= 8 ? 4 : COLUMN_RESIDENT;
+enum { THIN_RESIDENT = LOADS_FEW_BYTES && COLUMN_WIDTH <= 8 ? 4 : COLUMN_RESIDENT };
 
 /* ---- a thread's elements ---- */
 

@@ -7,7 +7,7 @@ template <class A> constexpr bool ARE_SAME<A, A> = true;
 enum { COMBINES_SLOWLY = (IS_LOGSUMEXP && sizeof(acc_t) > 8) || MOMENTS == 2 };
 
 /* Whether squares of distances may overflow; those of integers do not. */
-constexpr bool CAN_OVERFLOW = ARE_SAME<value_t, double>;
+enum { CAN_OVERFLOW = ARE_SAME<value_t, double> };
 
 enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 
