@@ -59,8 +59,8 @@ struct numbered_sum : running<short_lane> {
         return r;
     }
 };
-/* Of narrow integers a word holds the value and, below it, the number of the row among the thread's, so that an element
- * costs one comparison. No row has the number that no element has. */
+/* A word holds a narrow integer and, below it, the number of its row among the thread's. So an element costs one
+ * comparison. No row has the number that stands for no element. */
 template <class T> constexpr int32 LEAST_NARROW = 0;
 template <> constexpr int32 LEAST_NARROW<int8> = -0x80;
 template <> constexpr int32 LEAST_NARROW<int16> = -0x8000;
@@ -192,15 +192,7 @@ struct column_powers {
         squares += n > 0 ? __fma_rn(by, its + moved, (double)more.squares) : 0;
     }
     acc_t sum() const {
-        acc_t r = identity_as<acc_t>();
-        if (count == 0)
-            return r;
-        r.a0 = count;
-        r.a1 = shift;
-        r.a2 = distances * reciprocal(count);
-        const double rest = __fma_rn(-distances, r.a2, squares);
-        r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
-        return r;
+        return count > 0 ? moments_about<acc_t>(count, shift, distances, squares) : identity_as<acc_t>();
     }
 };
 #endif

@@ -14,8 +14,8 @@ enum {
     ALL_WORDS = SUM_WORDS + LOWERS_BY_COUNT,
     HIGHEST_BIT = 62, /* of the largest element. 2^32 of them leave the sign */
     MARGIN = 4,       /* powers of two that elements may be larger than the sample's */
-    /* Of an element in a table: with 24 bits it takes 40. A block adds fewer than 2^23 elements, so that no sum of them
-     * passes 63 bits. */
+    /* A table has elements of so many exponents. With their 24 bits they take 40. A block adds fewer than 2^23 of them, so
+     * no sum passes 63 bits. */
     TABLE_EXPONENTS = 17,
     TABLE_MARGIN = 1, /* as above, of elements in a table */
     TABLE_BIT =
@@ -40,7 +40,7 @@ struct word_sum {
     }
 };
 
-/* Of a number of a table, or a sum of such. */
+/* A table's number, or a sum of such numbers, becomes a sum of 96 bits. */
 inline word_sum sum_of_number(int64 number, uint64 count) {
     word_sum sum;
     sum.word[0] = (uint32)((uint64)number << TABLE_BIT);

@@ -6,8 +6,8 @@
  * wait in shared memory in the order of their segments, so they are stored side by side. Parts of segments that cross
  * tiles are kept, and the last launch folds them (fold_cuts.cu). */
 enum {
-    /* Threads' elements then begin in different banks for most lengths: with 32, those of segments of one would all lie
-     * in two. */
+    /* 28 or 20, so that threads' elements begin in different banks for most lengths. With 32, those of segments of one
+     * would all lie in two banks. */
     ITEMS = MERGED_TILE / BLOCK,
     TILE = MERGED_TILE,
     WARPS = BLOCK / WARP,

@@ -12,6 +12,17 @@ enum { CAN_OVERFLOW = ARE_SAME<value_t, double> };
 enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 
 #if MOMENTS
+/* The accumulator of n elements, whose distances from 'shift' and the squares of those have these sums. */
+template <class A> inline A moments_about(double n, double shift, double distances, double squares) {
+    A r = identity_as<A>();
+    r.a0 = n;
+    r.a1 = shift;
+    r.a2 = distances * reciprocal(n);
+    const double rest = __fma_rn(-distances, r.a2, squares);
+    r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
+    return r;
+}
+
 /* Sums of powers of the distances of elements from a number. */
 struct powers {
     double distances = 0, squares = 0;
@@ -266,12 +277,7 @@ template <class A, class L = A> struct running : powers {
     A sum() const {
         if (count == 0 && before == 0)
             return identity_as<A>();
-        A r = identity_as<A>();
-        r.a0 = before + small_number(count);
-        r.a1 = shift;
-        r.a2 = distances * reciprocal(r.a0);
-        const double rest = __fma_rn(-distances, r.a2, squares);
-        r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
+        A r = moments_about<A>(before + small_number(count), shift, distances, squares);
         if (CAN_OVERFLOW && !IS_FINITE(squares))
             r.a3 = zero + range<double>::highest();
         powers higher = *this;
@@ -396,15 +402,7 @@ template <class A> struct brief {
         count++;
     }
     A sum() const {
-        A r = identity_as<A>();
-        if (count == 0)
-            return r;
-        r.a0 = small_number(count);
-        r.a1 = shift;
-        r.a2 = distances * reciprocal(r.a0);
-        const double rest = __fma_rn(-(double)distances, r.a2, (double)squares);
-        r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
-        return r;
+        return count ? moments_about<A>(small_number(count), shift, distances, squares) : identity_as<A>();
     }
 #endif
     void append(value_t x, value_t y, uint64 i) {
@@ -463,15 +461,7 @@ struct short_running {
         return output_of_real<out_t>(count > DDOF && result >= 0 ? result : (float)NOT_A_NUMBER);
     }
     acc_t sum() const {
-        acc_t r = identity_as<acc_t>();
-        if (count == 0)
-            return r;
-        r.a0 = count;
-        r.a1 = shift;
-        r.a2 = distances * reciprocal((double)count);
-        const double rest = __fma_rn(-(double)distances, r.a2, (double)squares);
-        r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
-        return r;
+        return count > 0 ? moments_about<acc_t>(count, shift, distances, squares) : identity_as<acc_t>();
     }
 };
 #else

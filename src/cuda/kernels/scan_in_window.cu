@@ -11,7 +11,7 @@
 
 enum { MOST_LEVELS = 2, LEAST_LEVELS = sizeof(value_t) == 8 ? 2 : 1 };
 
-/* Of three words two levels hold any sum: the lower one these bits, the upper one the others. */
+/* Two levels hold any sum of three words. The lower one has so many bits, the upper one has the others. */
 enum { HAS_TWO_PARTS = SCAN_WORDS == 3, LOWER_BITS = 43 };
 
 /* A double that is 2^exponent. */

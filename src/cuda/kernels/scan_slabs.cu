@@ -287,7 +287,7 @@ inline void scan_shared_columns(const scan_slabs_args &p, const slab_tile &t, ui
 
 enum { /* a processor: before sm_80 it holds 1024 threads */
     SLAB_BLOCKS = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 || TALLY_ARCHITECTURE < 80 ? 4 : HAS_SECOND ? 5 : 6,
-    /* Of the next tile, before this one is scanned. Narrow accumulators have no registers to spare for that. */
+    /* The next tile is loaded before this one is scanned. Narrow accumulators have no registers to spare for that. */
     LOADS_AHEAD = sizeof(acc_t) > 8
 };
 
