@@ -34,13 +34,13 @@ static tally_status compile(tally_cuda_plan *plan, const tally_words_form *form)
     status = tally_cuda_modules_get(plan->device, (const char *const *)texts.text, 1, tally_cuda_options,
                                     tally_cuda_option_count, &module);
     tally_cuda_texts_free(&texts);
-    return status == TALLY_OK ? tally_cuda_function(module, "carry_of_states", &plan->kernels.carry_of_states) : status;
+    return status == TALLY_OK ? tally_cuda_function(module, "carry_of_states", &plan->carry_of_states) : status;
 }
 
 /* The device's context is current. */
 static tally_status load(tally_cuda_plan *plan) {
     tally_words_form form;
-    if (plan->kernels.carry_of_states)
+    if (plan->carry_of_states)
         return TALLY_OK;
     tally_status status = tally_cuda_carry_check(&plan->gpu.base.computation);
     if (status == TALLY_OK)
@@ -62,7 +62,7 @@ static tally_status start(const tally_cuda_plan *plan, tally_cuda_carry_args *ar
     void *parameters[] = {args};
     const tally_cuda_grid grid = {.x = tally_cuda_blocks_for(plan->device, args->rows, TALLY_CUDA_BLOCK, BLOCKS),
                                   .threads = TALLY_CUDA_BLOCK};
-    return tally_cuda_start(plan->device, plan->kernels.carry_of_states, grid, stream, parameters,
+    return tally_cuda_start(plan->device, plan->carry_of_states, grid, stream, parameters,
                             "launching the kernel of carries");
 }
 

@@ -186,9 +186,9 @@ tally_status tally_cuda_columns_launch(const tally_cuda_launch *l) {
     const uint64_t parts = a->shape.outer * cut->columns.panels * cut->columns.chunks;
     const tally_cuda_grid grid = {.x = least(parts, TALLY_CUDA_MOST_GRID_X), .threads = TALLY_CUDA_BLOCK};
     const bool is_single = cut->columns.width == 1 && l->plan->sizes.column_width > 1;
-    const CUfunction kernel = cut->columns.is_thin ? k->fold_thin_columns
-                              : is_single          ? k->fold_single_columns
-                                                   : k->fold_columns;
+    const tally_cuda_kernel_number kernel = cut->columns.is_thin ? k->fold_thin_columns
+                                            : is_single          ? k->fold_single_columns
+                                                                 : k->fold_columns;
     tally_status status = tally_cuda_enqueue(l, kernel, grid, &args, "launching a reduction of columns");
     if (status == TALLY_OK && cut->columns.chunks > 1)
         status = tally_cuda_partials_launch(l, k->fold_column_partials, cut->columns.chunks);

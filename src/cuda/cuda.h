@@ -3,6 +3,7 @@
 #define TALLY_CUDA_CUDA_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -10,6 +11,7 @@
 #include "core/status.h"
 #include "cuda/driver.h"
 #include "cuda/module.h"
+#include "cuda/parts.h"
 #include "cuda/sizes.h"
 #include "gpu/plan.h"
 
@@ -35,12 +37,27 @@ struct tally_cuda_device {
     tally_cuda_module *modules[TALLY_CUDA_MODULE_LISTS]; /* by their keys, the newest first */
 };
 
-/* A plan's kernels; NULL where its computation has no such one. */
+/* A kernel of a plan: 1 and its place in kernels.def; 0 where the computation has no such one. */
+typedef unsigned tally_cuda_kernel_number;
+
 typedef struct tally_cuda_kernels {
-#define TALLY_CUDA_KERNEL(name, text)                   CUfunction name;
-#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) CUfunction name;
+#define TALLY_CUDA_KERNEL(name, text)                   tally_cuda_kernel_number name;
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) tally_cuda_kernel_number name;
 #include "cuda/kernels.def"
 } tally_cuda_kernels;
+
+enum { TALLY_CUDA_KERNELS = sizeof(tally_cuda_kernels) / sizeof(tally_cuda_kernel_number) };
+
+/* What is loaded of a plan's kernels (loading.h). */
+typedef struct tally_cuda_loading {
+    size_t parts;
+    uint8_t part_of[TALLY_CUDA_KERNELS];
+    _Atomic uint32_t loaded; /* a bit for each part; what follows it is then there to be read */
+    CUfunction function[TALLY_CUDA_KERNELS];
+    _Atomic bool is_allowed[TALLY_CUDA_KERNELS]; /* more shared memory than every kernel */
+    pthread_mutex_t mutex;                       /* of those who load */
+    bool has_mutex;
+} tally_cuda_loading;
 
 typedef struct tally_cuda_plan {
     tally_gpu_plan gpu;
@@ -48,10 +65,12 @@ typedef struct tally_cuda_plan {
     tally_cuda_device *device;
     tally_cuda_sizes sizes;
     tally_cuda_kernels kernels;
-    tally_plan *in_window; /* exact scans: the plan of those in a window, if it can serve; else NULL */
-    tally_plan *places;    /* reverse scans of argmin and argmax by groups: the plan that scans; else NULL */
-    tally_plan *states;    /* WORDS_OUT: the plan that makes the accumulators; else NULL */
-    uint64_t resident;     /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
+    tally_cuda_loading loading;
+    CUfunction carry_of_states; /* NULL before it is needed (carry.h) */
+    tally_plan *in_window;      /* exact scans: the plan of those in a window, if it can serve; else NULL */
+    tally_plan *places;         /* reverse scans of argmin and argmax by groups: the plan that scans; else NULL */
+    tally_plan *states;         /* WORDS_OUT: the plan that makes the accumulators; else NULL */
+    uint64_t resident; /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
 } tally_cuda_plan;
 
 /* Makes the device's context current on this thread, and later restores the one before. Calls nest; each enter that

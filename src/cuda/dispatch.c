@@ -47,16 +47,22 @@ uint64_t tally_cuda_blocks_for(const tally_cuda_device *device, uint64_t threads
     return most(1, least(divide_up(threads, block), enough));
 }
 
-tally_status tally_cuda_enqueue(const tally_cuda_launch *l, CUfunction kernel, tally_cuda_grid grid, void *arguments,
-                                const char *what) {
+tally_status tally_cuda_enqueue(const tally_cuda_launch *l, tally_cuda_kernel_number kernel, tally_cuda_grid grid,
+                                void *arguments, const char *what) {
     CUdeviceptr size = l->size;
+    CUfunction function;
     void *parameters[] = {arguments, &size};
+    if (l->wanted) {
+        tally_cuda_want(l->wanted, l->plan, kernel);
+        return TALLY_OK;
+    }
     grid.starts_early = grid.starts_early && !size;
-    return tally_cuda_start(l->plan->device, kernel, grid, l->stream, parameters, what);
+    const tally_status status = tally_cuda_kernel_get(l->plan, kernel, grid.shared, &function);
+    return status == TALLY_OK ? tally_cuda_start(l->plan->device, function, grid, l->stream, parameters, what) : status;
 }
 
 tally_status tally_cuda_clear(const tally_cuda_launch *l, size_t bytes) {
-    if (!bytes)
+    if (!bytes || l->wanted)
         return TALLY_OK;
     return tally_cuda_check(l->plan->device->api->cuMemsetD32Async(l->workspace, 0, bytes / 4, l->stream),
                             "clearing the workspace");

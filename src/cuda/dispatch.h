@@ -3,6 +3,7 @@
 #define TALLY_CUDA_DISPATCH_H
 
 #include "cuda/cut.h"
+#include "cuda/loading.h"
 
 enum { TALLY_CUDA_MOST_GRID_X = 1 << 30, TALLY_CUDA_MOST_GRID_Y = 65535 };
 
@@ -34,12 +35,13 @@ typedef struct tally_cuda_launch {
     tally_gpu_pieces pieces;
     CUdeviceptr window; /* of an exact scan; or 0 */
     CUstream stream;
-    CUdeviceptr size; /* where the number of elements lies; 0: it is args->shape.extent */
+    CUdeviceptr size;          /* where the number of elements lies; 0: it is args->shape.extent */
+    tally_cuda_wanted *wanted; /* not NULL: nothing is enqueued, and this gets the kernels that would be */
 } tally_cuda_launch;
 
 /* Enqueues a kernel of the run that takes one struct of arguments and, if its text is of a size on the device, that
  * (size.cu). Then no kernel starts early, since the one before it in the stream may write the size. */
-tally_status tally_cuda_enqueue(const tally_cuda_launch *launch, CUfunction kernel, tally_cuda_grid grid,
+tally_status tally_cuda_enqueue(const tally_cuda_launch *launch, tally_cuda_kernel_number kernel, tally_cuda_grid grid,
                                 void *arguments, const char *what);
 
 /* Enqueues the clearing of so many bytes of the run's workspace, a multiple of 4. */

@@ -61,6 +61,8 @@ typedef enum CUfunction_attribute {
     CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 } CUfunction_attribute;
 
+typedef enum CUstreamCaptureMode { CU_STREAM_CAPTURE_MODE_RELAXED = 2 } CUstreamCaptureMode;
+
 typedef enum CUpointer_attribute {
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,   /* CUmemorytype */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9 /* int */

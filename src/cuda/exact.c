@@ -18,11 +18,13 @@ enum {
 
 tally_status tally_cuda_exact_prepare(tally_cuda_plan *plan) {
     int blocks = 0;
-    if (!plan->kernels.exact_rows)
-        return TALLY_OK;
-    tally_status status = tally_cuda_check(plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                                               &blocks, plan->kernels.exact_rows, TALLY_CUDA_BLOCK, 0),
-                                           "asking how many thread blocks fit");
+    CUfunction kernel;
+    tally_status status = tally_cuda_kernel_get(plan, plan->kernels.exact_rows, 0, &kernel);
+    if (status != TALLY_OK)
+        return status;
+    status = tally_cuda_check(
+        plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, TALLY_CUDA_BLOCK, 0),
+        "asking how many thread blocks fit");
     plan->resident = (uint64_t)plan->device->multiprocessors * (uint64_t)blocks;
     return status;
 }

@@ -190,7 +190,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
         .x = blocks_for(l, most(looks, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
-    const CUfunction fold = cut->folds.are_long ? k->fold_long_segments : k->fold_segments;
+    const tally_cuda_kernel_number fold = cut->folds.are_long ? k->fold_long_segments : k->fold_segments;
     grid.x = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, fold, grid, &args, "launching a reduction of segments");

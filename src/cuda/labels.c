@@ -134,7 +134,8 @@ static tally_status reduce_sorted(const tally_cuda_launch *l, const tally_cuda_l
                                       .args = &args,
                                       .cut = &cut,
                                       .workspace = l->workspace + l->cut->labels.segments,
-                                      .stream = l->stream};
+                                      .stream = l->stream,
+                                      .wanted = l->wanted};
     return tally_cuda_launch_all(&launch);
 }
 

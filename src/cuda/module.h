@@ -11,7 +11,7 @@
 typedef struct tally_cuda_device tally_cuda_device;
 typedef struct tally_cuda_module tally_cuda_module;
 
-enum { TALLY_CUDA_MOST_SOURCES = 10 /* in one call */, TALLY_CUDA_MODULE_LISTS = 64 /* a device */ };
+enum { TALLY_CUDA_MOST_SOURCES = 40 /* in one call */, TALLY_CUDA_MODULE_LISTS = 64 /* a device */ };
 
 /* What a module is known by, whatever compiles it: in memory and among the prebuilt ones. */
 tally_key tally_cuda_key_of(const char *source, const char *const *options, size_t count, int architecture);

@@ -48,7 +48,8 @@ tally_status tally_cuda_places_launch(const tally_cuda_launch *l) {
                                     .cut = &cut,
                                     .workspace = l->workspace + l->cut->places.scan,
                                     .stream = l->stream,
-                                    .size = l->size};
+                                    .size = l->size,
+                                    .wanted = l->wanted};
     tally_cuda_places_args places = {.places = l->workspace + l->cut->places.places,
                                      .out = tally_cuda_address(l->args->out),
                                      .groups = tally_cuda_group_offsets_of(l),

@@ -22,37 +22,6 @@
 
 /* ---- kernels ---- */
 
-static const struct {
-    const char *name;
-    size_t member;
-} kernel_members[] = {
-#define TALLY_CUDA_KERNEL(name, text)                   {#name, offsetof(tally_cuda_kernels, name)},
-#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) {#name, offsetof(tally_cuda_kernels, name)},
-#include "cuda/kernels.def"
-};
-
-/* For a kernel that takes more shared memory than the default. */
-static tally_status allow_shared(const tally_cuda_plan *plan, CUfunction kernel, unsigned shared) {
-    return tally_cuda_check(
-        plan->device->api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
-        "asking for shared memory");
-}
-
-/* For one whose blocks are all there at once, too. */
-static tally_status prepare_resident(tally_cuda_plan *plan, CUfunction kernel, unsigned threads, unsigned shared) {
-    int blocks = 0;
-    tally_status status = allow_shared(plan, kernel, shared);
-    if (status == TALLY_OK)
-        status = tally_cuda_check(
-            plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, (int)threads, shared),
-            "asking how many thread blocks fit");
-    if (status == TALLY_OK && blocks < 1)
-        return tally_fail(TALLY_UNSUPPORTED, "this device has too little shared memory for a tile of %s",
-                          tally_dtype_name(plan->gpu.base.computation.desc.in));
-    plan->resident = (uint64_t)plan->device->multiprocessors * (uint64_t)blocks;
-    return status;
-}
-
 /* The most blocks of a kernel's cluster. No device guarantees more than 8, and the layout of its processors may allow
  * fewer. */
 static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) {
@@ -75,81 +44,29 @@ static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) 
     return are_told && clusters > 0 ? WIDE : PROMISED;
 }
 
-static tally_status ask_held_vectors(tally_cuda_plan *plan) {
+/* What the cut of a scan that is held in registers depends on. */
+static tally_status ask_held(tally_cuda_plan *plan) {
     enum { THREADS = 512 };
     int blocks = 0;
-    const CUresult result =
-        plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plan->kernels.scan_held, THREADS, 0);
-    plan->sizes.held_vectors =
-        (uint64_t)plan->device->multiprocessors * (uint64_t)blocks * THREADS * plan->sizes.held_rows;
+    CUfunction kernel;
+    tally_cuda_sizes *sizes = &plan->sizes;
+    tally_status status = tally_cuda_kernel_get(plan, plan->kernels.scan_held, 0, &kernel);
+    if (status != TALLY_OK)
+        return status;
+    if (sizes->has_clusters)
+        sizes->held_cluster = most_of_cluster(plan, kernel);
+    const CUresult result = plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, THREADS, 0);
+    sizes->held_vectors = (uint64_t)plan->device->multiprocessors * (uint64_t)blocks * THREADS * sizes->held_rows;
     return tally_cuda_check(result, "asking how many thread blocks fit");
 }
 
-/* The kernels of a part, which the module has. */
-static tally_status find_kernels(tally_cuda_plan *plan, const char *const *part, const tally_cuda_module *module) {
-    tally_status status = TALLY_OK;
-    for (size_t k = 0; k < sizeof kernel_members / sizeof *kernel_members && status == TALLY_OK; k++)
-        if (tally_cuda_part_has(part, k))
-            status = tally_cuda_function(module, kernel_members[k].name,
-                                         (CUfunction *)((char *)&plan->kernels + kernel_members[k].member));
-    return status;
-}
-
-_Static_assert((int)TALLY_CUDA_MOST_PARTS <= (int)TALLY_CUDA_MOST_SOURCES,
-               "a plan asks for all of its modules in one call");
-
-static tally_status load_kernels(tally_cuda_plan *plan) {
-    const tally_cuda_module *modules[TALLY_CUDA_MOST_PARTS];
-    tally_cuda_texts texts;
-    tally_status status = tally_cuda_specialize(&plan->gpu.base.computation, plan->device->architecture, &texts);
-    if (status != TALLY_OK)
-        return status;
-    status = tally_cuda_modules_get(plan->device, (const char *const *)texts.text, texts.count, tally_cuda_options,
-                                    tally_cuda_option_count, modules);
-    for (size_t k = 0; k < texts.count && status == TALLY_OK; k++)
-        status = find_kernels(plan, texts.part[k], modules[k]);
-    tally_cuda_texts_free(&texts);
-    if (status == TALLY_OK && plan->gpu.base.computation.exact)
-        status = tally_cuda_exact_prepare(plan);
-    const tally_cuda_sizes *sizes = &plan->sizes;
-    if (status == TALLY_OK && plan->kernels.scan)
-        status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
-    if (status == TALLY_OK && plan->kernels.scan_held && sizes->has_clusters)
-        plan->sizes.held_cluster = most_of_cluster(plan, plan->kernels.scan_held);
-    if (status == TALLY_OK && plan->kernels.scan_held)
-        status = ask_held_vectors(plan);
-    if (status == TALLY_OK && plan->kernels.scan_one_wave)
-        status = allow_shared(plan, plan->kernels.scan_one_wave, sizes->one_wave.shared);
-    if (status == TALLY_OK && plan->kernels.scan_small_wave)
-        status = allow_shared(plan, plan->kernels.scan_small_wave, sizes->one_wave.few_shared);
-    if (status == TALLY_OK && plan->kernels.sum_exact_chunks)
-        status = allow_shared(plan, plan->kernels.sum_exact_chunks, sizes->chunks.shared);
-    if (status == TALLY_OK && plan->kernels.scan_exact_chunks)
-        status = allow_shared(plan, plan->kernels.scan_exact_chunks, sizes->chunks.shared);
-    if (status == TALLY_OK && plan->kernels.scan_look_back)
-        status = allow_shared(plan, plan->kernels.scan_look_back, sizes->look_back.shared);
-    if (status == TALLY_OK && plan->kernels.scan_small_look_back)
-        status = allow_shared(plan, plan->kernels.scan_small_look_back, sizes->look_back.few_shared);
-    if (status == TALLY_OK && plan->kernels.fold_runs_in_waves)
-        status = prepare_resident(plan, plan->kernels.fold_runs_in_waves, sizes->wave.threads, sizes->wave.shared);
-    if (status == TALLY_OK && plan->kernels.fill_tables)
-        status = allow_shared(plan, plan->kernels.fill_tables, (unsigned)plan->device->shared_bytes_per_block);
-    if (status == TALLY_OK && plan->kernels.add_buckets)
-        status = allow_shared(plan, plan->kernels.add_buckets, (unsigned)plan->device->shared_bytes_per_block);
-    if (status == TALLY_OK && plan->kernels.move_to_buckets &&
-        sizes->bucket_shared <= plan->device->shared_bytes_per_block)
-        status = allow_shared(plan, plan->kernels.move_to_buckets, sizes->bucket_shared);
-    if (status == TALLY_OK && plan->kernels.fill_cells)
-        status = allow_shared(plan, plan->kernels.fill_cells, (unsigned)plan->device->shared_bytes_per_block);
-    if (status == TALLY_OK && plan->kernels.add_sums)
-        status = allow_shared(plan, plan->kernels.add_sums, (unsigned)plan->device->shared_bytes_per_block);
-    if (status == TALLY_OK && plan->kernels.scan_panels)
-        status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.panel_shared);
-    if (status == TALLY_OK && plan->kernels.scan_thin_panels)
-        status = allow_shared(plan, plan->kernels.scan_thin_panels, sizes->scan.panel_shared);
-    if (status == TALLY_OK && plan->kernels.scan_narrow)
-        status = allow_shared(plan, plan->kernels.scan_narrow, sizes->narrow.shared);
-    return status;
+/* What is known of kernels before a run. Of those whose blocks wait for each other a multiprocessor holds one, since
+ * their threads and shared memory take more than half of it, and may take all. */
+static tally_status ask_kernels(tally_cuda_plan *plan) {
+    plan->resident = (uint64_t)plan->device->multiprocessors;
+    if (plan->kernels.exact_rows)
+        return tally_cuda_exact_prepare(plan);
+    return plan->kernels.scan_held ? ask_held(plan) : TALLY_OK;
 }
 
 /* The plans that this one runs. */
@@ -187,8 +104,14 @@ static tally_status load(tally_gpu_plan *gpu) {
         tally_cuda_computation_of_states(&gpu->base.computation, &states);
     tally_cuda_sizes_of(has_states ? &states : &gpu->base.computation, plan->device->architecture, &plan->sizes);
     gpu->total_bytes = plan->sizes.slot_bytes;
-    const tally_status status = load_kernels(plan);
-    return status == TALLY_OK ? load_plans(plan) : status;
+    tally_status status = tally_cuda_loading_begin(plan);
+    if (status == TALLY_OK)
+        status = ask_kernels(plan);
+    if (status == TALLY_OK)
+        status = load_plans(plan);
+    if (status != TALLY_OK)
+        tally_cuda_loading_end(plan);
+    return status;
 }
 
 static void unload(tally_gpu_plan *gpu) {
@@ -201,6 +124,7 @@ static void unload(tally_gpu_plan *gpu) {
         tally_gpu_plan_destroy(plan->places);
     if (plan->states)
         tally_gpu_plan_destroy(plan->states);
+    tally_cuda_loading_end(plan);
 }
 
 /* ---- memory ---- */
@@ -270,6 +194,17 @@ static tally_status launch(const tally_cuda_launch *l) {
            : path == TALLY_CUDA_TABLES ? tally_cuda_tables_launch(l)
            : path == TALLY_CUDA_PLACES ? tally_cuda_places_launch(l)
                                        : tally_cuda_scan_exactly(l);
+}
+
+/* Loads the kernels of a run that no run before it needed, all at once. */
+static tally_status load_wanted(const tally_cuda_launch *l) {
+    tally_cuda_wanted wanted = {.count = 0};
+    tally_cuda_launch dry = *l;
+    if (!tally_cuda_lacks_parts(l->plan))
+        return TALLY_OK;
+    dry.wanted = &wanted;
+    const tally_status status = launch(&dry);
+    return status == TALLY_OK ? tally_cuda_load_wanted(&wanted) : status;
 }
 
 static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
@@ -396,7 +331,9 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
                                  .pieces = r->pieces,
                                  .stream = r->stream ? (CUstream)r->stream : plan->device->stream,
                                  .size = sizes ? tally_cuda_address(tally_size_of(&gpu->base.computation, sizes)) : 0};
-    status = launch(&l);
+    status = load_wanted(&l);
+    if (status == TALLY_OK)
+        status = launch(&l);
     if (status == TALLY_OK && sizes)
         status = report_size(&l, sizes);
     if (status == TALLY_OK)
@@ -407,7 +344,7 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
 /* ---- the end of pieces ---- */
 
 static tally_status lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t count, uint64_t elements, void *out) {
-    const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
+    tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     return plan->states ? tally_cuda_words_lower_totals(plan, totals, count, elements, out)
                         : tally_cuda_lower_totals(gpu, totals, count, elements, out);
 }

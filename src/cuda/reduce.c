@@ -80,7 +80,7 @@ tally_cuda_destination tally_cuda_destination_of(const tally_cuda_launch *l) {
                                     .count = l->pieces.before + l->args->shape.extent};
 }
 
-tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, CUfunction kernel, uint64_t chunks) {
+tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, tally_cuda_kernel_number kernel, uint64_t chunks) {
     const tally_cuda_plan *plan = l->plan;
     const uint64_t results = l->cut->groups, enough = (uint64_t)plan->device->multiprocessors * FOLD_BLOCKS;
     tally_cuda_partials_args args = {.partials = l->workspace + l->cut->partials,
@@ -181,6 +181,7 @@ tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *l) {
                                       .extent = (uint32_t)a->shape.extent,
                                       .inner = (uint32_t)inner};
     const tally_cuda_grid grid = {.x = divide_up(args.rows, rows_a_block), .threads = TALLY_CUDA_BLOCK};
-    const CUfunction kernel = inner > 1 ? l->plan->kernels.fold_tiny_slabs : l->plan->kernels.fold_tiny_rows;
+    const tally_cuda_kernel_number kernel =
+        inner > 1 ? l->plan->kernels.fold_tiny_slabs : l->plan->kernels.fold_tiny_rows;
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching a reduction of tiny rows");
 }

@@ -18,7 +18,8 @@ tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *launch);
 tally_cuda_destination tally_cuda_destination_of(const tally_cuda_launch *launch);
 
 /* Folds the partial results of the chunks of rows or columns (partials.cu). */
-tally_status tally_cuda_partials_launch(const tally_cuda_launch *launch, CUfunction kernel, uint64_t chunks);
+tally_status tally_cuda_partials_launch(const tally_cuda_launch *launch, tally_cuda_kernel_number kernel,
+                                        uint64_t chunks);
 
 /* Most bytes of accumulators that the chunks of a reduction leave to the launch that folds them. */
 enum { TALLY_CUDA_PARTIAL_BYTES = 900 << 10 };

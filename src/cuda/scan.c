@@ -89,7 +89,7 @@ static bool cut_held(const tally_computation *c, const tally_cuda_sizes *sizes, 
 tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    const CUfunction kernel = l->plan->kernels.scan_held;
+    const tally_cuda_kernel_number kernel = l->plan->kernels.scan_held;
     const bool sums_first = cut->held.blocks > 1 && !cut->held.in_cluster;
     const tally_cuda_grid grid = {.x = cut->held.blocks,
                                   .threads = cut->held.threads,
@@ -272,7 +272,7 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
                                   .threads = sizes->look_back.block,
                                   .shared =
                                       cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared};
-    const CUfunction kernel =
+    const tally_cuda_kernel_number kernel =
         cut->scan.are_small ? l->plan->kernels.scan_small_look_back : l->plan->kernels.scan_look_back;
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan by look-back");
 }
@@ -329,7 +329,7 @@ tally_status tally_cuda_one_wave_launch(const tally_cuda_launch *l) {
     }
     grid.x = cut->scan.blocks;
     grid.shared = cut->scan.are_small ? sizes->one_wave.few_shared : sizes->one_wave.shared;
-    const CUfunction kernel = cut->scan.are_small ? k->scan_small_wave : k->scan_one_wave;
+    const tally_cuda_kernel_number kernel = cut->scan.are_small ? k->scan_small_wave : k->scan_one_wave;
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan");
     return status;

@@ -71,7 +71,8 @@ tally_status tally_cuda_scan_exactly(const tally_cuda_launch *l) {
                                          .cut = &cut,
                                          .workspace = l->workspace + l->cut->in_window.workspace,
                                          .window = in_all_words.window,
-                                         .stream = l->stream};
+                                         .stream = l->stream,
+                                         .wanted = l->wanted};
     tally_status status = tally_cuda_scan_window_launch(&in_window, is_in_place(l));
     if (status == TALLY_OK)
         status = tally_cuda_launch_all(&in_window);

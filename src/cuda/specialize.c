@@ -500,7 +500,8 @@ static tally_status make_texts(tally_text *beginning, tally_cuda_texts *texts) {
     return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");
 }
 
-tally_status tally_cuda_specialize(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
+tally_status tally_cuda_specialize(const tally_computation *c, int architecture, uint32_t parts,
+                                   tally_cuda_texts *texts) {
     tally_cuda_sizes sizes;
     tally_text beginning = {0};
     if (tally_cuda_has_states(c)) {
@@ -514,7 +515,12 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
         tally_cuda_sizes_of(c, architecture, &sizes);
         add_beginning(&beginning, c, architecture, &sizes);
     }
-    texts->count = tally_cuda_parts_of(c, &sizes, texts->part);
+    const char *const *all[TALLY_CUDA_MOST_PARTS];
+    const size_t count = tally_cuda_parts_of(c, &sizes, all);
+    texts->count = 0;
+    for (size_t k = 0; k < count; k++)
+        if (parts >> k & 1)
+            texts->part[texts->count++] = all[k];
     return make_texts(&beginning, texts);
 }
 

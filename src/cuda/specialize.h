@@ -15,9 +15,11 @@ typedef struct tally_cuda_texts {
     size_t count;
 } tally_cuda_texts;
 
-/* At least one text, which the caller frees; none if it fails: TALLY_OUT_OF_MEMORY. 'architecture' is 90 for compute
- * capability 9.0. Any thread may call. */
-tally_status tally_cuda_specialize(const tally_computation *computation, int architecture, tally_cuda_texts *texts);
+/* The texts of those parts that have a bit, in the parts' order; the caller frees them. None if it fails:
+ * TALLY_OUT_OF_MEMORY. 'architecture' is 90 for compute capability 9.0. Any thread may call. */
+enum { TALLY_CUDA_ALL_PARTS = (1 << TALLY_CUDA_MOST_PARTS) - 1 };
+tally_status tally_cuda_specialize(const tally_computation *computation, int architecture, uint32_t parts,
+                                   tally_cuda_texts *texts);
 
 /* The same for the kernel that makes accumulators of this computation from states of that form. */
 tally_status tally_cuda_specialize_carry(const tally_computation *computation, const tally_words_form *form,

@@ -77,30 +77,27 @@ static tally_status launch_states(const tally_cuda_launch *l) {
     return status;
 }
 
-static tally_status words_of_totals(const tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count, uint64_t elements,
-                                    void *out, CUstream stream) {
+static tally_status words_of_totals(const tally_cuda_launch *l, CUdeviceptr totals, uint64_t count, uint64_t elements,
+                                    void *out) {
     tally_cuda_states_args args = {
         .totals = totals, .words = tally_cuda_address(out), .rows = count, .extent = elements, .inner = 1};
-    void *parameters[] = {&args};
-    return tally_cuda_start(plan->device, plan->kernels.words_of_totals, grid_for(plan->device, count), stream,
-                            parameters, what);
+    return tally_cuda_enqueue(l, l->plan->kernels.words_of_totals, grid_for(l->plan->device, count), &args, what);
 }
 
-tally_status tally_cuda_words_lower_totals(const tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count,
-                                           uint64_t elements, void *out) {
-    const CUstream stream = plan->device->stream;
-    const tally_status status = words_of_totals(plan, totals, count, elements, out, stream);
+tally_status tally_cuda_words_lower_totals(tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count, uint64_t elements,
+                                           void *out) {
+    const tally_cuda_launch launch = {.plan = plan, .stream = plan->device->stream};
+    const tally_status status = words_of_totals(&launch, totals, count, elements, out);
     return status == TALLY_OK
-               ? tally_cuda_check(plan->device->api->cuStreamSynchronize(stream), "waiting for the device")
+               ? tally_cuda_check(plan->device->api->cuStreamSynchronize(launch.stream), "waiting for the device")
                : status;
 }
 
 static tally_status clear(const tally_cuda_launch *l, CUdeviceptr totals, uint64_t count) {
-    const tally_cuda_plan *of = plan_of_states(l->plan);
+    tally_cuda_plan *of = plan_of_states(l->plan);
     tally_cuda_clear_args args = {.totals = totals, .count = count};
-    void *parameters[] = {&args};
-    return tally_cuda_start(of->device, of->kernels.clear_totals, grid_for(of->device, count), l->stream, parameters,
-                            what);
+    const tally_cuda_launch launch = {.plan = of, .stream = l->stream, .wanted = l->wanted};
+    return tally_cuda_enqueue(&launch, of->kernels.clear_totals, grid_for(of->device, count), &args, what);
 }
 
 /* Outer group 'group', or a piece, into accumulators. */
@@ -119,7 +116,8 @@ static tally_status run_states(const tally_cuda_launch *l, uint64_t group, tally
                                       .cut = &cut,
                                       .workspace = l->workspace + l->cut->words.states,
                                       .pieces = pieces,
-                                      .stream = l->stream};
+                                      .stream = l->stream,
+                                      .wanted = l->wanted};
     return tally_cuda_launch_all(&launch);
 }
 
@@ -132,9 +130,10 @@ tally_status tally_cuda_words_launch(const tally_cuda_launch *l) {
     const uint64_t bytes = columns * l->plan->sizes.slot_bytes, extent = l->args->shape.extent;
     const CUdeviceptr carry = l->workspace + l->cut->words.carry, totals = l->workspace + l->cut->words.totals;
     tally_status status = extent ? clear(l, carry, columns) : clear(l, totals, l->cut->groups);
-    for (uint64_t group = 0; group < outer && extent && status == TALLY_OK; group++)
+    const uint64_t last = l->wanted ? 1 : outer; /* all of them want the same kernels */
+    for (uint64_t group = 0; group < last && extent && status == TALLY_OK; group++)
         status = run_states(l, group, (tally_gpu_pieces){.carry = carry, .total = totals + group * bytes});
     if (status == TALLY_OK)
-        status = words_of_totals(l->plan, totals, l->cut->groups, extent, l->args->out, l->stream);
+        status = words_of_totals(l, totals, l->cut->groups, extent, l->args->out);
     return status;
 }

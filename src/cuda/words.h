@@ -11,7 +11,7 @@ void tally_cuda_words_cut(const tally_cuda_plan *plan, const tally_shape *shape,
 tally_status tally_cuda_words_launch(const tally_cuda_launch *launch);
 
 /* The end of pieces: the words of 'count' accumulators of 'elements' elements each. Waits for the device. */
-tally_status tally_cuda_words_lower_totals(const tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count,
-                                           uint64_t elements, void *out);
+tally_status tally_cuda_words_lower_totals(tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count, uint64_t elements,
+                                           void *out);
 
 #endif

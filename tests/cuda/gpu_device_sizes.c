@@ -18,7 +18,7 @@ static struct {
     CUresult (*cuGraphDestroy)(graph);
 } graphs;
 
-enum { CAPTURE_RELAXED = 2, UNTOUCHED = 0x7b, ALIGNMENT = 256 };
+enum { CAPTURE_GLOBAL = 0, UNTOUCHED = 0x7b, ALIGNMENT = 256 };
 
 #define assert_cuda(call) assert_ok(tally_cuda_check((call), #call))
 
@@ -302,7 +302,7 @@ static void a_graph_serves_all_sizes(void **state) {
     assert_ok(tally_cuda_enter(cuda()));
     assert_cuda(api()->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     if (graphs.cuGraphLaunch) {
-        assert_cuda(graphs.cuStreamBeginCapture_v2(stream, CAPTURE_RELAXED));
+        assert_cuda(graphs.cuStreamBeginCapture_v2(stream, CAPTURE_GLOBAL));
         assert_ok(tally_run_sized(plan, &m.args, &m.sizes, stream));
         assert_cuda(graphs.cuStreamEndCapture(stream, &captured));
         assert_cuda(graphs.cuGraphInstantiateWithFlags(&ready, captured, 0));

@@ -223,7 +223,7 @@ static bool begin(job *j, const entry *e, int architecture, char name[128], tall
     tally_status status = tally_computation_decide(&desc, &c);
     c.in_window = (e->flags & IN_WINDOW) != 0;
     if (status == TALLY_OK)
-        status = tally_cuda_specialize(&c, architecture, &j->texts);
+        status = tally_cuda_specialize(&c, architecture, TALLY_CUDA_ALL_PARTS, &j->texts);
     if (status == TALLY_OK && tally_is_scan(&c))
         status = add_carry(&c, architecture, &j->texts);
     if (status == TALLY_OK && sizes)

@@ -8,6 +8,7 @@
 #include "support.h"
 
 #include "cuda/compiler.h"
+#include "cuda/loading.h"
 #include "cuda/module.h"
 
 static fake_driver_state *driver;
@@ -265,6 +266,7 @@ static void make_plan(tally_op op, tally_form form, tally_grouping grouping) {
     tally_plan *plan;
     desc.grouping = grouping;
     assert_ok(tally_plan_create(device, &desc, &plan));
+    assert_ok(tally_cuda_load_all((tally_cuda_plan *)plan));
     tally_plan_destroy(plan);
 }
 
@@ -276,6 +278,28 @@ static void make_plans(int byte) {
                 leave_on_the_stack(byte);
                 make_plan(ops[op], (tally_form)form, (tally_grouping)grouping);
             }
+}
+
+static void kernels_are_compiled_when_they_are_wanted(void **state) {
+    (void)state;
+    tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+    tally_plan *made;
+    desc.grouping = TALLY_AXIS;
+    assert_ok(tally_plan_create(device, &desc, &made));
+    tally_cuda_plan *plan = (tally_cuda_plan *)made;
+    assert_int_equal(compiler->compilations, 0);
+    assert_true(tally_cuda_lacks_parts(plan));
+    for (int time = 0; time < 2; time++) {
+        tally_cuda_wanted wanted = {.count = 0};
+        tally_cuda_want(&wanted, plan, plan->kernels.fold_columns);
+        tally_cuda_want(&wanted, plan, plan->kernels.fold_slabs);
+        assert_int_equal(wanted.count, time == 0);
+        assert_ok(tally_cuda_load_wanted(&wanted));
+        assert_int_equal(compiler->compilations, 2);
+    }
+    assert_ok(tally_cuda_load_all(plan));
+    assert_false(tally_cuda_lacks_parts(plan));
+    tally_plan_destroy(made);
 }
 
 /* Their texts must follow from the computation alone. */
@@ -474,6 +498,7 @@ int main(void) {
         ON_A_DEVICE(of_many_threads_one_compiles),
         ON_A_DEVICE(of_many_threads_none_waits_for_a_failure),
         ON_A_DEVICE(kernels_of_computations_are_found_on_disk),
+        ON_A_DEVICE(kernels_are_compiled_when_they_are_wanted),
         ON_A_DEVICE(the_commonest_computations_are_prebuilt),
         ON_A_DEVICE(several_are_compiled_side_by_side),
         ON_A_DEVICE(on_the_calling_thread_if_there_is_to_be_one),

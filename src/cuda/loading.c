@@ -1,0 +1,166 @@
+#include "cuda/loading.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "cuda/specialize.h"
+
+static const struct {
+    const char *name;
+    size_t member; /* of tally_cuda_kernels */
+} kernels[TALLY_CUDA_KERNELS] = {
+#define TALLY_CUDA_KERNEL(name, text)                   {#name, offsetof(tally_cuda_kernels, name)},
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) {#name, offsetof(tally_cuda_kernels, name)},
+#include "cuda/kernels.def"
+};
+
+static bool is_loaded(const tally_cuda_plan *plan, unsigned part) {
+    return atomic_load_explicit(&plan->loading.loaded, memory_order_acquire) >> part & 1;
+}
+
+static uint32_t all_parts(const tally_cuda_plan *plan) {
+    return (uint32_t)((1ull << plan->loading.parts) - 1);
+}
+
+static void number_kernels(tally_cuda_plan *plan) {
+    const char *const *parts[TALLY_CUDA_MOST_PARTS];
+    plan->loading.parts = tally_cuda_parts_of(&plan->gpu.base.computation, &plan->sizes, parts);
+    for (unsigned part = 0; part < plan->loading.parts; part++)
+        for (unsigned k = 0; k < TALLY_CUDA_KERNELS; k++)
+            if (tally_cuda_part_has(parts[part], k)) {
+                const tally_cuda_kernel_number number = k + 1;
+                memcpy((char *)&plan->kernels + kernels[k].member, &number, sizeof number);
+                plan->loading.part_of[k] = (uint8_t)part;
+            }
+}
+
+tally_status tally_cuda_loading_begin(tally_cuda_plan *plan) {
+    if (pthread_mutex_init(&plan->loading.mutex, NULL) != 0)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the kernels of a plan");
+    plan->loading.has_mutex = true;
+    number_kernels(plan);
+    return plan->gpu.base.computation.entry ? TALLY_OK : tally_cuda_load_all(plan);
+}
+
+void tally_cuda_loading_end(tally_cuda_plan *plan) {
+    if (plan->loading.has_mutex)
+        pthread_mutex_destroy(&plan->loading.mutex);
+}
+
+bool tally_cuda_lacks_parts(const tally_cuda_plan *plan) {
+    return atomic_load_explicit(&plan->loading.loaded, memory_order_acquire) != all_parts(plan);
+}
+
+void tally_cuda_want(tally_cuda_wanted *wanted, tally_cuda_plan *plan, tally_cuda_kernel_number kernel) {
+    size_t k = 0;
+    if (!kernel || is_loaded(plan, plan->loading.part_of[kernel - 1]))
+        return;
+    while (k < wanted->count && wanted->of[k].plan != plan)
+        k++;
+    if (k == sizeof wanted->of / sizeof *wanted->of)
+        return; /* the launch itself will load it */
+    wanted->of[k].plan = plan;
+    wanted->of[k].parts |= 1u << plan->loading.part_of[kernel - 1];
+    wanted->count += k == wanted->count;
+}
+
+/* ---- loading ---- */
+
+/* The kernels of a part, which the module has. */
+static tally_status find_kernels(tally_cuda_plan *plan, unsigned part, const tally_cuda_module *module) {
+    tally_status status = TALLY_OK;
+    pthread_mutex_lock(&plan->loading.mutex);
+    for (size_t k = 0; k < TALLY_CUDA_KERNELS && status == TALLY_OK && !is_loaded(plan, part); k++) {
+        tally_cuda_kernel_number number;
+        memcpy(&number, (const char *)&plan->kernels + kernels[k].member, sizeof number);
+        if (number && plan->loading.part_of[k] == part)
+            status = tally_cuda_function(module, kernels[k].name, &plan->loading.function[k]);
+    }
+    if (status == TALLY_OK)
+        atomic_fetch_or_explicit(&plan->loading.loaded, 1u << part, memory_order_release);
+    pthread_mutex_unlock(&plan->loading.mutex);
+    return status;
+}
+
+static tally_status find_all(const tally_cuda_wanted *wanted, const tally_cuda_module *const *modules) {
+    tally_status status = TALLY_OK;
+    for (size_t k = 0; k < wanted->count; k++)
+        for (unsigned part = 0; part < TALLY_CUDA_MOST_PARTS; part++)
+            if (wanted->of[k].parts >> part & 1 && status == TALLY_OK)
+                status = find_kernels(wanted->of[k].plan, part, *modules++);
+    return status;
+}
+
+static tally_status load(const tally_cuda_wanted *wanted) {
+    const char *sources[TALLY_CUDA_MOST_SOURCES];
+    const tally_cuda_module *modules[TALLY_CUDA_MOST_SOURCES];
+    tally_cuda_texts texts[sizeof wanted->of / sizeof *wanted->of] = {{.count = 0}};
+    tally_status status = TALLY_OK;
+    size_t count = 0;
+    for (size_t k = 0; k < wanted->count && status == TALLY_OK; k++) {
+        const tally_cuda_plan *plan = wanted->of[k].plan;
+        status = tally_cuda_specialize(&plan->gpu.base.computation, plan->device->architecture, wanted->of[k].parts,
+                                       &texts[k]);
+        for (size_t text = 0; text < texts[k].count; text++)
+            sources[count++] = texts[k].text[text];
+    }
+    if (status == TALLY_OK)
+        status = tally_cuda_modules_get(wanted->of[0].plan->device, sources, count, tally_cuda_options,
+                                        tally_cuda_option_count, modules);
+    for (size_t k = 0; k < wanted->count; k++)
+        tally_cuda_texts_free(&texts[k]);
+    return status == TALLY_OK ? find_all(wanted, modules) : status;
+}
+
+/* Loading code may allocate memory, which a thread that captures a stream may not, unless it says that it knows. No
+ * captured work waits for the code. */
+tally_status tally_cuda_load_wanted(const tally_cuda_wanted *wanted) {
+    if (!wanted->count)
+        return TALLY_OK;
+    const tally_cuda_api *api = wanted->of[0].plan->device->api;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    const bool exchanges =
+        api->cuThreadExchangeStreamCaptureMode && api->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+    const tally_status status = load(wanted);
+    if (exchanges)
+        api->cuThreadExchangeStreamCaptureMode(&mode);
+    return status;
+}
+
+tally_status tally_cuda_load_all(tally_cuda_plan *plan) {
+    const tally_cuda_wanted wanted = {.of = {{plan, all_parts(plan)}}, .count = 1};
+    return tally_cuda_load_wanted(&wanted);
+}
+
+/* ---- kernels ---- */
+
+/* A kernel takes up to 48 KB without being asked. Plans of the same text share it, so it is allowed all that there is.
+ */
+static tally_status allow_shared(tally_cuda_plan *plan, unsigned k) {
+    const tally_cuda_api *api = plan->device->api;
+    const CUfunction function = plan->loading.function[k];
+    int fixed = 0;
+    CUresult result = api->cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+    if (result == CUDA_SUCCESS)
+        result = api->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                         (int)plan->device->shared_bytes_per_block - fixed);
+    if (result == CUDA_SUCCESS)
+        atomic_store_explicit(&plan->loading.is_allowed[k], true, memory_order_release);
+    return tally_cuda_check(result, "asking for shared memory");
+}
+
+tally_status tally_cuda_kernel_get(tally_cuda_plan *plan, tally_cuda_kernel_number kernel, unsigned shared,
+                                   CUfunction *function) {
+    enum { UNASKED = 48 << 10 };
+    tally_cuda_wanted wanted = {.count = 0};
+    if (!kernel)
+        return tally_fail(TALLY_UNSUPPORTED, "the plan has no such kernel");
+    tally_cuda_want(&wanted, plan, kernel);
+    tally_status status = tally_cuda_load_wanted(&wanted);
+    if (status == TALLY_OK && shared > UNASKED &&
+        !atomic_load_explicit(&plan->loading.is_allowed[kernel - 1], memory_order_acquire))
+        status = allow_shared(plan, kernel - 1);
+    if (status == TALLY_OK)
+        *function = plan->loading.function[kernel - 1];
+    return status;
+}
