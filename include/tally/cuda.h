@@ -28,9 +28,11 @@
  *               has the data. Results have the same bits every run; fast ones may differ from a single GPU's.
  *               Streams are of the first GPU. Each GPU has its own workspace, so tally_plan_workspace gives 0, and
  *               the first run of a shape may allocate: run it once before a capture. A list may name a GPU twice.
- *   Kernels     are compiled for the device when a plan first needs them, which takes from some tenths of a second to
- *               several seconds. They are kept for other processes in $XDG_CACHE_HOME/tally (~/.cache/tally). Up to
- *               eight threads compile a plan's kernels and end before tally_plan_create returns.
+ *   Kernels     are compiled for the device when a run first needs them: the first run of a plan, and the first of a
+ *               shape that goes another way, takes from some tenths of a second to a few seconds more, also while a
+ *               stream is captured. tally_plan_create compiles those of user operators. They are kept for other
+ *               processes in $XDG_CACHE_HOME/tally (~/.cache/tally). Up to eight threads compile, and end before the
+ *               call returns.
  *   Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
  *
  * Environment

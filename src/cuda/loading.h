@@ -14,8 +14,8 @@ typedef struct tally_cuda_wanted {
     size_t count;
 } tally_cuda_wanted;
 
-/* Finds the plan's parts and numbers its kernels. Loads what must be known before a run: all parts of an operator of
- * the caller's, so that creating the plan tells what is wrong with its text, and all where there is no compiler. */
+/* Finds the plan's parts and numbers its kernels. Of an operator of the caller's it loads all, so that creating the
+ * plan tells what is wrong with the operator's text. */
 tally_status tally_cuda_loading_begin(tally_cuda_plan *plan);
 void tally_cuda_loading_end(tally_cuda_plan *plan);
 
