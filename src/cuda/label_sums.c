@@ -43,9 +43,9 @@ static void cut_parts(const tally_cuda_plan *plan, const tally_shape *shape, uns
     cut->labels.sums.width = (unsigned)divide_up(shape->groups, parts);
     cut->labels.sums.chunks = most((uint64_t)plan->device->multiprocessors / parts, waves);
     const uint64_t partials = cut->labels.sums.chunks * shape->groups;
-    const bool has_words = plan->sizes.label_words, has_counts = !has_words || plan->sizes.label_has_counts;
-    cut->labels.sums.partials = tally_cuda_place(cut, has_words ? partials * sizeof(uint64_t) : 0);
-    cut->labels.sums.counts = tally_cuda_place(cut, has_counts ? partials * sizeof(uint32_t) : 0);
+    const unsigned bytes = plan->sizes.label_bytes; /* a word of 8, one of 4, or both */
+    cut->labels.sums.partials = tally_cuda_place(cut, bytes >= 8 ? partials * sizeof(uint64_t) : 0);
+    cut->labels.sums.counts = tally_cuda_place(cut, bytes != 8 ? partials * sizeof(uint32_t) : 0);
 }
 
 /* Unless there would be too many. */

@@ -425,7 +425,7 @@ static bool has_integers(const tally_computation *c) {
 }
 
 static bool has_cells(const tally_computation *c, unsigned acc) {
-    return c->desc.grouping == TALLY_LABELS && !c->exact && !c->words.count && acc <= 4 && c->per_result == 1 &&
+    return c->desc.grouping == TALLY_LABELS && !c->exact && !c->words.count && acc <= 8 && c->per_result == 1 &&
            !tally_cuda_lowers_by_count(c) && tally_cuda_cell_kind(c) >= 0;
 }
 
@@ -433,7 +433,7 @@ static void label_sizes(const tally_computation *c, unsigned acc, tally_cuda_siz
     s->has_tables = has_tables(c, acc);
     s->has_cells = has_cells(c, acc);
     s->has_window = has_window(c);
-    s->label_bytes = s->has_cells ? 4 : 0;
+    s->label_bytes = !s->has_cells ? 0 : acc > 4 ? 8 : 4;
     s->labels_may_fail = s->has_window || (s->has_cells && tally_empty_is_error(c));
     if (!s->has_window && !has_integers(c))
         return;

@@ -340,6 +340,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"IS_INDEXED", tally_class_of(c->monoid) == TALLY_CLASS_INDEXED},
                    {"LABEL_TILE", s->label_tile},
                    {"CELL_KIND", tally_cuda_cell_kind(c)},
+                   {"CELL_BYTES", (int)s->label_bytes},
                    {"NEEDS_ELEMENTS", tally_empty_is_error(c)},
                    {"HAS_FAST_DOUBLES", architecture == 80 || architecture == 90 || architecture == 100},
                    {"LABEL_THREADS", TALLY_CUDA_LABEL_BLOCK},

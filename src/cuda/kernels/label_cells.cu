@@ -1,5 +1,4 @@
-/* Reductions by labels by one atomic operation for each element: minima, maxima and bits of up to 32 bits, in whatever
- * order. A block has a cell for each group in shared memory. If there are more groups than one table holds, blocks that
+/* Reductions by labels by one atomic operation for each element: minima, maxima and bits, in whatever order. A block has a cell for each group in shared memory. If there are more groups than one table holds, blocks that
  * read the same elements share the groups out, as in label_sums.cu. Then the tables are folded, and after that the
  * results are written: a group that is empty, or looks so, leaves all to the sort, which tells it. */
 enum { CELL_MIN, CELL_MAX, CELL_AND, CELL_OR, CELL_XOR }; /* what CELL_KIND is one of */
@@ -10,57 +9,91 @@ enum {
     CELL_AHEAD = 4
 };
 
+#if CELL_BYTES == 8
+typedef uint64 cell_t;
+inline cell_t bits_of(double x) {
+    return (cell_t)__double_as_longlong(x);
+}
+inline void of_bits(cell_t bits, double *to) {
+    *to = __longlong_as_double((int64)bits);
+}
+#else
+typedef uint32 cell_t;
+inline cell_t bits_of(float x) {
+    return __float_as_uint(x);
+}
+inline void of_bits(cell_t bits, float *to) {
+    *to = __uint_as_float(bits);
+}
+#endif
+const cell_t ALL_BITS = ~(cell_t)0, SIGN_BIT = ALL_BITS ^ ALL_BITS >> 1;
+
 /* A number as one without a sign, in the same order; -0 before 0. */
-template <class T> inline uint32 key_of(T x) {
-    return (uint32)x ^ (CELL_KIND <= CELL_MAX && T(-1) < T(0) ? 0x80000000u : 0);
+template <class T> inline cell_t key_of(T x) {
+    if constexpr (T(0.5f) != T(0)) {
+        const cell_t bits = bits_of(x);
+        if (is_nan(x)) /* before all others, or the identity */
+            return (CELL_KIND == CELL_MIN) != NAN_IS_IDENTITY ? 0 : ALL_BITS;
+        return bits ^ (bits & SIGN_BIT ? ALL_BITS : SIGN_BIT);
+    } else {
+        return (cell_t)x ^ (CELL_KIND <= CELL_MAX && T(-1) < T(0) ? SIGN_BIT : 0);
+    }
 }
-inline uint32 key_of(float x) {
-    const uint32 bits = __float_as_uint(x);
-    if (is_nan(x)) /* before all others, or the identity */
-        return (CELL_KIND == CELL_MIN) != NAN_IS_IDENTITY ? 0 : ~0u;
-    return bits ^ ((int)bits < 0 ? ~0u : 0x80000000u);
-}
-template <class T> inline void from_key(uint32 key, T *to) {
-    *to = (T)(key ^ (CELL_KIND <= CELL_MAX && T(-1) < T(0) ? 0x80000000u : 0));
-}
-inline void from_key(uint32 key, float *to) {
-    const bool is_not_a_number = !NAN_IS_IDENTITY && key == (CELL_KIND == CELL_MIN ? 0 : ~0u);
-    *to = __uint_as_float(is_not_a_number ? 0x7fffffffu : key ^ ((int)key < 0 ? 0x80000000u : ~0u));
+template <class T> inline void from_key(cell_t key, T *to) {
+    if constexpr (T(0.5f) != T(0)) {
+        const bool is_not_a_number = !NAN_IS_IDENTITY && key == (CELL_KIND == CELL_MIN ? 0 : ALL_BITS);
+        of_bits(is_not_a_number ? ALL_BITS >> 1 : key ^ (key & SIGN_BIT ? SIGN_BIT : ALL_BITS), to);
+    } else {
+        *to = (T)(key ^ (CELL_KIND <= CELL_MAX && T(-1) < T(0) ? SIGN_BIT : 0));
+    }
 }
 
-inline uint32 of_two(uint32 a, uint32 b) {
+inline cell_t of_two(cell_t a, cell_t b) {
     return CELL_KIND == CELL_MIN   ? (a < b ? a : b)
            : CELL_KIND == CELL_MAX ? (a > b ? a : b)
            : CELL_KIND == CELL_AND ? a & b
            : CELL_KIND == CELL_OR  ? a | b
                                    : a ^ b;
 }
-/* Most elements leave a minimum as it is; reading it costs nothing where many are of one group. */
-inline void put(uint32 *cell, uint32 key) {
-    if (CELL_KIND == CELL_XOR) {
-        atomicXor(cell, key);
-        return;
+/* Most elements leave a minimum as it is; reading it costs nothing where many are of one group. Shared memory has atomic
+ * operations on words of 32 bits, of which bits take two. */
+inline void put(cell_t *cell, cell_t key) {
+    if (CELL_KIND != CELL_XOR) {
+        const cell_t before = peek_shared(cell);
+        if (of_two(before, key) == before)
+            return;
     }
-    const uint32 before = peek_shared(cell);
-    if (of_two(before, key) == before)
-        return;
     if (CELL_KIND == CELL_MIN)
         atomicMin(cell, key);
     if (CELL_KIND == CELL_MAX)
         atomicMax(cell, key);
-    if (CELL_KIND == CELL_AND)
-        atomicAnd(cell, key);
-    if (CELL_KIND == CELL_OR)
-        atomicOr(cell, key);
+    if (CELL_KIND <= CELL_MAX)
+        return;
+#pragma unroll
+    for (int w = 0; w < (int)sizeof(cell_t) / 4; w++) {
+        uint32 *word = (uint32 *)cell + w;
+        const uint32 bits = (uint32)(key >> 32 * w);
+        if (CELL_KIND == CELL_XOR)
+            atomicXor(word, bits);
+        if (CELL_KIND == CELL_AND)
+            atomicAnd(word, bits);
+        if (CELL_KIND == CELL_OR)
+            atomicOr(word, bits);
+    }
 }
 
-/* The key of an empty group. With 32-bit integers an element may have it, too. */
-inline uint32 nothing() {
-    return !NEEDS_ELEMENTS ? key_of(identity_as<acc_t>().a0) : CELL_KIND == CELL_MIN ? ~0u : 0;
+/* The key of an empty group. With integers as wide as a cell an element may have it, too. */
+inline cell_t nothing() {
+    return !NEEDS_ELEMENTS ? key_of(identity_as<acc_t>().a0) : CELL_KIND == CELL_MIN ? ALL_BITS : 0;
+}
+
+/* The cells of all blocks. */
+inline cell_t *cells_of(const label_sums_args &p) {
+    return sizeof(cell_t) == sizeof(uint64) ? (cell_t *)p.partials : (cell_t *)p.partial_counts;
 }
 
 struct cell_table {
-    uint32 *cells;
+    cell_t *cells;
     uint32 begin, groups;
     uint64 first_bad;
 
@@ -71,8 +104,8 @@ struct cell_table {
         for (int j = 0; j < Count; j++) {
             const bool is_good =
                 sizeof(index_t) <= 4 ? (uint32)label[j] < (uint32)p.groups : (uint64)label[j] < p.groups;
-            const uint32 g = (uint32)label[j] - begin,
-                         key = key_of(lift_as<acc_t>(value_of(x[j]), value_t(0), i + j).a0);
+            const uint32 g = (uint32)label[j] - begin;
+            const cell_t key = key_of(lift_as<acc_t>(value_of(x[j]), value_t(0), i + j).a0);
             if ((sizeof(index_t) <= 4 || is_good) && g < groups)
                 put(cells + g, key);
             is_bad |= !is_good;
@@ -89,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) fill_cells(label_s
     extern __shared__ __align__(16) uint8 cell_memory[];
     const uint32 part = blockIdx.x % p.parts, chunk = blockIdx.x / p.parts, begin = part * p.width;
     const uint32 groups = begin >= p.groups ? 0 : p.groups - begin < p.width ? (uint32)p.groups - begin : p.width;
-    cell_table table = {(uint32 *)cell_memory, begin, groups, ~0ull};
+    cell_table table = {(cell_t *)cell_memory, begin, groups, ~0ull};
     for (uint32 g = threadIdx.x; g < p.width; g += WORD_THREADS)
         table.cells[g] = nothing();
     __syncthreads();
@@ -118,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) fill_cells(label_s
     }
     __syncthreads();
     for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)
-        p.partial_counts[chunk * p.groups + begin + g] = table.cells[g];
+        cells_of(p)[chunk * p.groups + begin + g] = table.cells[g];
     if (part == 0 && !p.skips && table.first_bad != ~0ull) {
         atomicOr(&p.told->refused, 1u);
         atomicMax(&p.told->not_bad, ~table.first_bad);
@@ -133,14 +166,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_cells(label_sums_args p
     const uint64 each = gridDim.x * (uint64)(BLOCK / p.lanes), turns = (p.groups + each - 1) / each;
     for (uint64 turn = 0; turn < turns; turn++) {
         const uint64 g = (turn * gridDim.x + blockIdx.x) * (BLOCK / p.lanes) + threadIdx.x / p.lanes;
-        uint32 key = nothing();
+        cell_t key = nothing();
 #pragma unroll 4
         for (uint64 k = threadIdx.x % p.lanes; k < p.chunks && g < p.groups; k += p.lanes)
-            key = of_two(key, p.partial_counts[k * p.groups + g]);
+            key = of_two(key, cells_of(p)[k * p.groups + g]);
         for (uint32 d = 1; d < p.lanes; d *= 2)
             key = of_two(key, from_across(key, d));
         if (g < p.groups && threadIdx.x % p.lanes == 0) {
-            p.partial_counts[g] = key;
+            cells_of(p)[g] = key;
             if (NEEDS_ELEMENTS && key == nothing())
                 atomicOr(&p.window->failed, 1u);
         }
@@ -153,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) give_cells(label_sums_args p
         return;
     for (uint64 g = blockIdx.x * (uint64)BLOCK + threadIdx.x; g < p.groups; g += gridDim.x * (uint64)BLOCK) {
         acc_t acc;
-        from_key(p.partial_counts[g], &acc.a0);
+        from_key(cells_of(p)[g], &acc.a0);
         store(p.out + g, lower(acc, 0, 0));
     }
 }

@@ -236,8 +236,8 @@ inline void add_shared_only(unsigned *to, unsigned value) {
 }
 
 /* A word of shared memory that other threads change by atomic operations. */
-inline unsigned peek_shared(const unsigned *from) {
-    return *(const volatile unsigned *)from;
+template <class T> inline T peek_shared(const T *from) {
+    return *(const volatile T *)from;
 }
 
 #if TALLY_ARCHITECTURE >= 80
