@@ -43,9 +43,7 @@ static void cut_parts(const tally_cuda_plan *plan, const tally_shape *shape, uns
     cut->labels.sums.width = (unsigned)divide_up(shape->groups, parts);
     cut->labels.sums.chunks = most((uint64_t)plan->device->multiprocessors / parts, waves);
     const uint64_t partials = cut->labels.sums.chunks * shape->groups;
-    const unsigned bytes = plan->sizes.label_bytes; /* a word of 8, one of 4, or both */
-    cut->labels.sums.partials = tally_cuda_place(cut, bytes >= 8 ? partials * sizeof(uint64_t) : 0);
-    cut->labels.sums.counts = tally_cuda_place(cut, bytes != 8 ? partials * sizeof(uint32_t) : 0);
+    cut->labels.sums.partials = tally_cuda_place(cut, partials * plan->sizes.label_bytes);
 }
 
 /* Unless there would be too many. */
@@ -141,7 +139,6 @@ tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
     tally_cuda_label_sums_args args = {.x = tally_cuda_address(a->x),
                                        .labels = tally_cuda_address(a->labels),
                                        .partials = l->workspace + cut->labels.sums.partials,
-                                       .partial_counts = l->workspace + cut->labels.sums.counts,
                                        .totals = l->workspace + cut->labels.sums.totals,
                                        .out = tally_cuda_address(a->out),
                                        .told = l->workspace + cut->control,

@@ -411,8 +411,7 @@ static bool has_tables(const tally_computation *c, unsigned acc) {
 /* Whether a reduction by labels is a sum that label_sums.cu makes an integer. */
 static bool has_window(const tally_computation *c) {
     return c->desc.grouping == TALLY_LABELS && c->entry && !c->words.count &&
-           (c->monoid == TALLY_MONOID_sum || c->monoid == TALLY_MONOID_sumabs) && tally_dtype_is_float(c->desc.in) &&
-           c->in_bytes <= 4;
+           (c->monoid == TALLY_MONOID_sum || c->monoid == TALLY_MONOID_sumabs) && tally_dtype_is_float(c->desc.in);
 }
 
 static bool has_integers(const tally_computation *c) {
@@ -438,8 +437,9 @@ static void label_sizes(const tally_computation *c, unsigned acc, tally_cuda_siz
     if (!s->has_window && !has_integers(c))
         return;
     s->label_has_counts = tally_cuda_lowers_by_count(c) || tally_cuda_counts_elements(c);
-    s->label_words = (s->has_window ? 3 : 2) + s->label_has_counts;
-    s->label_bytes = 8 + 4 * s->label_has_counts;
+    const unsigned of_table = s->has_window && c->in_bytes == 8 ? 3 : 2; /* words of an integer */
+    s->label_words = of_table + s->has_window + s->label_has_counts;
+    s->label_bytes = (of_table + s->label_has_counts) * 4;
 }
 
 /* What a cell of label_cells.cu becomes, in the order there; below 0 if no atomic operation does it. */

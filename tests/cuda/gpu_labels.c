@@ -27,7 +27,7 @@ typedef struct example {
 } example;
 
 static const example examples[] = {
-    {"sum f64, few groups", TALLY_SUM, TALLY_F64, TALLY_I32, 100003, 100, WIDE, false, "tables"},
+    {"sum f64, few groups", TALLY_SUM, TALLY_F64, TALLY_I32, 50003, 100, WIDE, false, "tables"},
     {"bxor u8, few groups", TALLY_BXOR, TALLY_U8, TALLY_U8, 1000, 200, WHOLE, false, "tables"},
     {"sum f32", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 300, WHOLE, false, "sums"},
     {"sum f32, skewed", TALLY_SUM, TALLY_F32, TALLY_I64, 100003, 300, WHOLE, true, "sums"},
@@ -43,6 +43,11 @@ static const example examples[] = {
     {"sum f32 by buckets, wide", TALLY_SUM, TALLY_F32, TALLY_I64, 1100000, 200000, WIDE, false, "buckets"},
     {"mean i32 by buckets, skewed", TALLY_MEAN, TALLY_I32, TALLY_U32, 1100000, 200000, WHOLE, true, "buckets"},
     {"all u8 by buckets", TALLY_ALL, TALLY_U8, TALLY_I32, 1100000, 300000, WHOLE, false, "buckets"},
+    {"sum f64", TALLY_SUM, TALLY_F64, TALLY_I32, 100003, 300, WHOLE, true, "sums"},
+    {"sum f64, wide", TALLY_SUM, TALLY_F64, TALLY_I32, 100003, 300, WIDE, false, "sums"},
+    {"norm1 f64, infinite", TALLY_NORM1, TALLY_F64, TALLY_I64, 100003, 300, INFINITE, false, "sums"},
+    {"sum f64 by parts", TALLY_SUM, TALLY_F64, TALLY_U32, 100003, 40000, WHOLE, true, "sums"},
+    {"mean f64 by buckets", TALLY_MEAN, TALLY_F64, TALLY_I32, 1100000, 200000, WHOLE, true, "buckets"},
     {"min f32, skewed", TALLY_MIN, TALLY_F32, TALLY_I32, 100003, 40000, WIDE, true, "cells"},
     {"max f16 by parts", TALLY_MAX, TALLY_F16, TALLY_U32, 100003, 70000, WHOLE, false, "cells"},
     {"norm_inf f32 by parts", TALLY_NORM_INF, TALLY_F32, TALLY_I64, 100003, 70000, INFINITE, false, "cells"},

@@ -2,26 +2,33 @@
  * threads add by atomic operations. The order of integer additions cannot show. If there are more groups than one table
  * holds, blocks that read the same elements share the groups out.
  *
- * Sums of floats up to 32 bits are such integers too: of 96 bits, scaled by an exponent that a sample of the elements
+ * Sums of floats are such integers too: of 96 bits, for f64 of 128, scaled by an exponent that a sample of the elements
  * shows. Nearly all data fit without a rounding. If an element does not, the tables are given up and the launches that
- * follow sort the elements (sort_labels.cu). A table has 64 of the 96 bits. Small elements, which do not fit there, are
- * added to integers in global memory, which are as wide as the window. */
+ * follow sort the elements (sort_labels.cu). A table has 32 bits less. Small elements, which do not fit there, are added
+ * to integers in global memory, which are as wide as the window. */
 enum {
     WIDEST_WORD = sizeof(in_t) > sizeof(index_t) ? sizeof(in_t) : sizeof(index_t),
     WORD_WIDTH = 16 / WIDEST_WORD > 4 ? 4 : 16 / WIDEST_WORD, /* neighbouring elements of a thread */
     WORD_AHEAD = 2,                /* by 65536 labels 0.99 ms on an H200; with 1 1.11, with 4 1.09 */
-    SUM_WORDS = IS_WINDOW ? 3 : 2, /* of an integer */
+    IS_WIDE = IS_WINDOW && sizeof(in_t) == 8,
+    TABLE_WORDS = IS_WIDE ? 3 : 2,         /* of an integer in a table */
+    SUM_WORDS = TABLE_WORDS + IS_WINDOW,   /* of one in global memory */
+    ROW_WORDS = TABLE_WORDS + LOWERS_BY_COUNT,
     ALL_WORDS = SUM_WORDS + LOWERS_BY_COUNT,
-    HIGHEST_BIT = 62, /* of the largest element. 2^32 of them leave the sign */
-    MARGIN = 4,       /* powers of two that elements may be larger than the sample's */
-    /* A table has elements of so many exponents. With their 24 bits they take 40. A block adds fewer than 2^23 of them, so
-     * no sum passes 63 bits. */
+    FRACTION_BITS = IS_WIDE ? 52 : 23, /* as an element is stored; f16 and bf16 are made f32 */
+    ELEMENT_BIAS = IS_WIDE ? 1023 : 127,
+    NO_NUMBER = 2 * ELEMENT_BIAS + 1,         /* the exponent of infinities and NaNs */
+    HIGHEST_BIT = 32 * SUM_WORDS - 34, /* of the largest element. 2^32 of them leave the sign */
+    MARGIN = 4,                       /* powers of two that elements may be larger than the sample's */
+    /* A table has elements of so many exponents, which take 40 or 69 bits. A block adds fewer than 2^23 of them, so no sum
+     * passes 63 or 92 bits. */
     TABLE_EXPONENTS = 17,
     TABLE_MARGIN = 1, /* as above, of elements in a table */
-    TABLE_BIT =
-        IS_WINDOW ? HIGHEST_BIT - 23 - MARGIN + TABLE_MARGIN - (TABLE_EXPONENTS - 1) : 0, /* of the integer's bits */
-    LEAST_HIGHEST = 20, /* the lowest exponent of a table is at least 1 */
-    SPARE_WORDS = 33    /* of a table, one for each lane whose element goes nowhere, and one for the hot group */
+    TABLE_BIT = IS_WINDOW ? HIGHEST_BIT - FRACTION_BITS - MARGIN + TABLE_MARGIN - (TABLE_EXPONENTS - 1)
+                          : 0, /* of the integer's bits */
+    LEAST_HIGHEST = 20,        /* the lowest exponent of a table is at least 1 */
+    EXPONENT_BIT = IS_WIDE ? 21 : 24, /* of the upper word of an element without its sign, shifted by one bit */
+    SPARE_WORDS = 1                   /* of a table, for the hot group */
 };
 
 struct word_sum {
@@ -40,13 +47,33 @@ struct word_sum {
     }
 };
 
-/* A table's number, or a sum of such numbers, becomes a sum of 96 bits. */
-inline word_sum sum_of_number(int64 number, uint64 count) {
+/* A table's integer. */
+struct table_number {
+    uint32 word[TABLE_WORDS];
+
+    void add(const table_number &other) {
+        uint64 carry = 0;
+#pragma unroll
+        for (int w = 0; w < TABLE_WORDS; w++) {
+            carry += (uint64)word[w] + other.word[w];
+            word[w] = (uint32)carry;
+            carry >>= 32;
+        }
+    }
+};
+
+inline word_sum sum_of_number(const table_number &number, uint64 count) {
     word_sum sum;
-    sum.word[0] = (uint32)((uint64)number << TABLE_BIT);
-    sum.word[1] = (uint32)(number >> (32 - TABLE_BIT));
+    int64 rest = 0; /* what is left of the words before */
+#pragma unroll
+    for (int w = 0; w < TABLE_WORDS; w++) {
+        const int64 word = w + 1 < TABLE_WORDS ? (int64)number.word[w] : (int64)(int)number.word[w];
+        rest += word * (1ll << TABLE_BIT);
+        sum.word[w] = (uint32)rest;
+        rest >>= 32;
+    }
 #if IS_WINDOW
-    sum.word[2] = (uint32)(number >> 32 >> (32 - TABLE_BIT));
+    sum.word[TABLE_WORDS] = (uint32)rest;
 #endif
     sum.count = count;
     return sum;
@@ -66,10 +93,31 @@ inline void add_to_all(uint32 *to, uint64 apart, const word_sum &sum) {
 /* ---- floats ---- */
 
 #if IS_WINDOW
-inline uint32 exponent_of(value_t x) {
-    return __float_as_uint(x) >> 23 & 255;
+/* The bits of an element: all, or the upper ones, which have its sign and its exponent. */
+inline uint64 bits_of_element(double x) {
+    return (uint64)__double_as_longlong(x);
 }
-
+inline uint32 bits_of_element(float x) {
+    return __float_as_uint(x);
+}
+inline uint32 upper_word(value_t x) {
+    return (uint32)((uint64)bits_of_element(x) >> (IS_WIDE ? 32 : 0));
+}
+inline uint32 exponent_of(value_t x) {
+    return upper_word(x) << 1 >> EXPONENT_BIT;
+}
+inline uint64 fraction_of(value_t x) {
+    return (bits_of_element(x) & ((1ull << FRACTION_BITS) - 1)) | 1ull << FRACTION_BITS;
+}
+/* The number's bits, shifted by at most 42, and those above; negative if the element is. */
+inline void shifted(uint64 fraction, uint32 by, bool is_below, uint64 *low, uint64 *high) {
+    *low = fraction << by;
+    *high = by ? fraction >> (64 - by) : 0;
+    if (is_below) {
+        *high = ~*high + (*low == 0);
+        *low = 0 - *low;
+    }
+}
 #endif
 
 /* A group that has a tenth or more of the elements, as a sample tells. Threads add its elements in registers, so that
@@ -119,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sum
     for (int k = 0; k < SAMPLED && p.n; k++) {
         const uint64 at = p.n * (k * WORD_THREADS + threadIdx.x) / (SAMPLED * WORD_THREADS); /* n is below 2^32 */
         const uint32 exponent = exponent_of(value_of(load(p.x + at)));
-        mine = exponent > mine && exponent < 255 ? exponent : mine;
+        mine = exponent > mine && exponent < NO_NUMBER ? exponent : mine;
     }
     atomicMax(&largest, mine);
     __syncthreads();
@@ -133,32 +181,37 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sum
 
 /* ---- a block's table ---- */
 
-/* An element that a table does not take is added to its group's integer in global memory. Returns bits of one that is
- * outside the window. */
-__noinline__ uint32 add_outside(uint32 *total, uint64 groups, uint32 highest, value_t x) {
+/* An element that a table does not take is added to its group's integer in global memory. Returns whether it is outside
+ * the window. */
+__noinline__ bool add_outside(uint32 *total, uint64 groups, uint32 highest, value_t x) {
 #if IS_WINDOW
-    const uint32 element = __float_as_uint(x), exponent = element >> 23 & 255;
-    const uint32 least = highest > HIGHEST_BIT - 23 ? highest - (HIGHEST_BIT - 23) : 1;
-    if (exponent < least || exponent > highest || exponent == 255)
-        return element;
-    const uint64 fraction = (uint64)((element & 0x7fffff) | 0x800000) << (exponent + (HIGHEST_BIT - 23) - highest);
-    const bool is_below = !IS_SUM_OF_ABSOLUTES && (int)element < 0;
-    const uint64 number = is_below ? 0 - fraction : fraction;
-    const word_sum sum = {{(uint32)number, (uint32)(number >> 32), is_below ? ~0u : 0}, 0};
+    enum { SPAN = HIGHEST_BIT - FRACTION_BITS };
+    const uint32 exponent = exponent_of(x), least = highest > SPAN ? highest - SPAN : 1;
+    if (exponent < least || exponent > highest || exponent == NO_NUMBER)
+        return true;
+    uint64 number[2];
+    shifted(fraction_of(x), exponent + SPAN - highest, !IS_SUM_OF_ABSOLUTES && (int)upper_word(x) < 0, &number[0],
+            &number[1]);
+    word_sum sum;
+#pragma unroll
+    for (int w = 0; w < SUM_WORDS; w++)
+        sum.word[w] = (uint32)(number[w / 2] >> 32 * (w % 2));
+    sum.count = 0;
     add_to_all(total, groups, sum);
 #endif
-    return 0;
+    return false;
 }
 
-/* The table of 'width' groups: the lower words of the integers, the upper ones, then numbers of elements. Its group g
- * is group 'begin' + g of all. */
+/* The table of 'width' groups: the lowest words of the integers, the next ones, then numbers of elements. Its group g is
+ * group 'begin' + g of all. */
 struct word_table {
     const label_sums_args &p;
-    uint32 *lows, *highs, *counts;
-    uint32 begin, spare;
-    uint32 failed = 0; /* else bits of an element outside the window */
+    uint32 *words;
+    uint32 pitch; /* from a word of an integer to the next */
+    uint32 begin;
+    bool failed = false; /* by an element outside the window */
     bool has_spilled = false;
-    uint64 hot_sum = 0;
+    table_number hot_sum = {};
     uint32 hot_count = 0;
     uint64 first_bad = ~0ull;
 #if IS_WINDOW
@@ -166,170 +219,169 @@ struct word_table {
     double scale;
 #endif
 
-    word_table(const label_sums_args &args, uint32 *words, uint32 first_group)
-        : p(args), lows(words), highs(lows + args.width + SPARE_WORDS), counts(highs + args.width + SPARE_WORDS),
-          begin(first_group), spare(args.width + threadIdx.x % WARP) {
+    word_table(const label_sums_args &args, uint32 *memory, uint32 first_group)
+        : p(args), words(memory), pitch(args.width + SPARE_WORDS), begin(first_group) {
 #if IS_WINDOW
         highest = p.window->highest;
         const uint32 most = highest - (MARGIN - TABLE_MARGIN), least = most - (TABLE_EXPONENTS - 1);
-        lowest = least << 24;
-        span = (((most < 254 ? most : 254) - least + 1) << 24) - 1;
+        lowest = least << EXPONENT_BIT;
+        span = (((most < NO_NUMBER ? most : NO_NUMBER - 1) - least + 1) << EXPONENT_BIT) - 1;
         scale = __longlong_as_double((int64)(1023 + 127 + 23 - least) << 52);
 #endif
     }
 
     void clear() {
-        for (uint32 k = threadIdx.x; k < (2 + LOWERS_BY_COUNT) * (p.width + SPARE_WORDS); k += WORD_THREADS)
-            lows[k] = 0;
+        for (uint32 k = threadIdx.x; k < ROW_WORDS * pitch; k += WORD_THREADS)
+            words[k] = 0;
     }
     word_sum sum_at(uint32 g) const {
-        return sum_of_number((int64)((uint64)highs[g] << 32 | lows[g]), LOWERS_BY_COUNT ? counts[g] : 0);
+        table_number number;
+#pragma unroll
+        for (int w = 0; w < TABLE_WORDS; w++)
+            number.word[w] = words[w * pitch + g];
+        return sum_of_number(number, LOWERS_BY_COUNT ? words[TABLE_WORDS * pitch + g] : 0);
     }
 
     /* The integer of an element; false if the table does not take it. */
-    bool convert(value_t x, uint32 *low, uint32 *high) const {
+    bool convert(value_t x, table_number *to) const {
 #if IS_WINDOW
-        const float size = IS_SUM_OF_ABSOLUTES ? absolute(x) : x;
-        const uint32 element = __float_as_uint(x), above = element + element - lowest;
-#if HAS_FAST_DOUBLES
-        const double number = __fma_rn((double)size, scale, 0x1.8p52); /* whose lower bits are the integer */
-        *low = (uint32)__double2loint(number);
-        *high = (uint32)__double2hiint(number) - 0x43380000;
-#else
-        const int fraction = (int)((element & 0x7fffff) | 0x800000);
-        const uint64 number = (uint64)(int64)((int)__float_as_uint(size) < 0 ? -fraction : fraction)
-                              << (above >> 24 & 31);
-        *low = (uint32)number;
-        *high = (uint32)(number >> 32);
-#endif
+        const value_t size = IS_SUM_OF_ABSOLUTES ? absolute(x) : x;
+        const uint32 upper = upper_word(x), above = upper + upper - lowest;
+        if constexpr (HAS_FAST_DOUBLES && !IS_WIDE) {
+            const double number = __fma_rn((double)size, scale, 0x1.8p52); /* whose lower bits are the integer */
+            to->word[0] = (uint32)__double2loint(number);
+            to->word[1] = (uint32)__double2hiint(number) - 0x43380000;
+        } else {
+            uint64 low, high;
+            shifted(fraction_of(size), above >> EXPONENT_BIT & 31, (int)upper_word(size) < 0, &low, &high);
+#pragma unroll
+            for (int w = 0; w < TABLE_WORDS; w++)
+                to->word[w] = (uint32)(w < 2 ? low >> 32 * w : high);
+        }
         return above <= span;
 #else
         const uint64 number = (uint64)lift_as<acc_t>(x, value_t(0), 0).a0;
-        *low = (uint32)number;
-        *high = (uint32)(number >> 32);
+        to->word[0] = (uint32)number;
+        to->word[1] = (uint32)(number >> 32);
         return true;
 #endif
     }
     bool is_nothing(value_t x) const {
 #if IS_WINDOW
-        return IS_EXACT ? __float_as_uint(x) == 0 : x == 0; /* a sum of only -0 is -0 */
+        return IS_EXACT ? bits_of_element(x) == 0 : x == 0; /* a sum of only -0 is -0 */
 #else
         return true;
 #endif
     }
 
-    /* Adds elements that are there to their groups; some at a time, whose atomic operations are under way together. */
-    template <int Count, bool HasHot>
-    void add(const value_t x[Count], const uint32 g[Count], const bool is_there[Count], uint32 hot) {
-        uint32 low[Count], high[Count], before[Count], at[Count];
-        bool is_rare = false;
+    /* Adds numbers to groups; the atomic operations on a word are under way together. */
+    template <int Count>
+    void add_numbers(const table_number number[Count], const uint32 g[Count], const bool goes[Count]) {
+        uint64 word[Count];
 #pragma unroll
-        for (int j = 0; j < Count; j++) {
-            const bool is_taken = convert(x[j], &low[j], &high[j]);
-            at[j] = is_there[j] && is_taken && !(HasHot && g[j] == hot) ? g[j] : spare;
-            if (HasHot && is_there[j] && g[j] == hot) {
-                hot_sum += is_taken ? (uint64)high[j] << 32 | low[j] : 0;
-                hot_count++;
-            }
-            is_rare |= is_there[j] && !is_taken && !is_nothing(x[j]);
+        for (int j = 0; j < Count; j++)
+            word[j] = number[j].word[0];
+#pragma unroll
+        for (int w = 0; w < TABLE_WORDS - 1; w++) {
+            uint32 before[Count];
+#pragma unroll
+            for (int j = 0; j < Count; j++)
+                before[j] = add_shared_if(goes[j], words + (w * pitch + g[j]), (uint32)word[j]);
+#pragma unroll
+            for (int j = 0; j < Count; j++)
+                word[j] = number[j].word[w + 1] + (word[j] >> 32) + (((uint64)before[j] + (uint32)word[j]) >> 32);
         }
 #pragma unroll
         for (int j = 0; j < Count; j++)
-            before[j] = add_shared(lows + at[j], low[j]);
+            add_shared_only_if(goes[j] && (IS_WINDOW || (uint32)word[j]), words + ((TABLE_WORDS - 1) * pitch + g[j]),
+                               (uint32)word[j]);
+    }
+
+    /* Adds elements that are there to their groups, some at a time. */
+    template <int Count, bool TakesHot>
+    void add(const value_t x[Count], const uint32 g[Count], const bool is_there[Count], uint32 hot) {
+        table_number number[Count];
+        bool goes[Count], is_rare = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
-            high[j] += (uint32)(((uint64)before[j] + low[j]) >> 32);
-            if (IS_WINDOW || high[j])
-                add_shared_only(highs + at[j], high[j]);
-            if (LOWERS_BY_COUNT)
-                add_shared_only(counts + (is_there[j] && !(HasHot && g[j] == hot) ? g[j] : spare), 1);
+            const bool is_taken = convert(x[j], &number[j]), is_hot = TakesHot && is_there[j] && g[j] == hot;
+            goes[j] = is_there[j] && is_taken && !is_hot;
+            if (is_hot && is_taken)
+                hot_sum.add(number[j]);
+            hot_count += is_hot;
+            is_rare |= is_there[j] && !is_taken && !is_nothing(x[j]);
         }
+        add_numbers<Count>(number, g, goes);
+        if (LOWERS_BY_COUNT)
+#pragma unroll
+            for (int j = 0; j < Count; j++)
+                add_shared_only_if(is_there[j] && !(TakesHot && g[j] == hot), words + (TABLE_WORDS * pitch + g[j]), 1);
 #if IS_WINDOW
         if (!is_rare)
             return;
         has_spilled = true;
 #pragma unroll
         for (int j = 0; j < Count; j++)
-            if (is_there[j] && !is_nothing(x[j])) {
-                uint32 word[2];
-                if (!convert(x[j], &word[0], &word[1]))
-                    failed |= add_outside(p.totals + (begin + g[j]), p.groups, highest, x[j]);
-            }
+            if (is_there[j] && !is_nothing(x[j]) && !convert(x[j], &number[j]))
+                failed |= add_outside(p.totals + (begin + g[j]), p.groups, highest, x[j]);
 #endif
     }
 
     /* What this block's threads have added of the hot group. */
     void give_hot(uint32 hot) {
         for (int d = 1; d < WARP; d *= 2) {
-            hot_sum += from_across(hot_sum, d);
+            hot_sum.add(from_across(hot_sum, d));
             hot_count += from_across(hot_count, d);
         }
-        const uint32 own = p.width + WARP;
-        if (threadIdx.x % WARP == 0) {
-            const uint32 before = add_shared(lows + own, (uint32)hot_sum);
-            add_shared_only(highs + own, (uint32)(((uint64)before + hot_sum) >> 32));
-            if (LOWERS_BY_COUNT)
-                add_shared_only(counts + own, hot_count);
-        }
+        const uint32 own = p.width;
+        const bool is_first = threadIdx.x % WARP == 0;
+        add_numbers<1>(&hot_sum, &own, &is_first);
+        if (LOWERS_BY_COUNT)
+            add_shared_only_if(is_first, words + (TABLE_WORDS * pitch + own), hot_count);
         __syncthreads();
         if (threadIdx.x == 0)
             add_to_all(p.totals + (begin + hot), p.groups, sum_at(own));
     }
 
-    /* Some neighbouring elements of the input, from i. Of the hot group the parts take them in turns. */
-    template <int Count, bool HasHot>
-    void add_labelled(const in_t x[Count], const index_t label[Count], uint64 i, uint32 groups, uint32 hot,
-                      bool takes_hot) {
+    /* Some neighbouring elements of the input, from i, with those of the hot group or without. */
+    template <bool HasHot, bool TakesHot, int Count>
+    void add_labelled(const few<in_t, Count> &x, const few<index_t, Count> &label, uint64 i, uint32 groups,
+                      uint32 hot) {
         value_t value[Count];
         uint32 g[Count];
         bool is_there[Count], is_bad = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
-            value[j] = value_of(x[j]);
-            g[j] = (uint32)label[j] - begin;
-            const bool is_good =
-                sizeof(index_t) <= 4 ? (uint32)label[j] < (uint32)p.groups : (uint64)label[j] < p.groups;
-            const bool is_mine = HasHot && g[j] == hot ? takes_hot : g[j] < groups;
+            const index_t of = label.element[j];
+            value[j] = value_of(x.element[j]);
+            g[j] = (uint32)of - begin;
+            const bool is_good = sizeof(index_t) <= 4 ? (uint32)of < (uint32)p.groups : (uint64)of < p.groups;
+            const bool is_mine = HasHot && g[j] == hot ? TakesHot : g[j] < groups;
             is_there[j] = (sizeof(index_t) <= 4 || is_good) && is_mine && !(SKIPS_NAN && is_nan(value[j]));
             is_bad |= !is_good;
         }
-        add<Count, HasHot>(value, g, is_there, hot);
+        add<Count, TakesHot>(value, g, is_there, hot);
         if (is_bad)
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                first_bad = (uint64)label[j] >= p.groups && i + j < first_bad ? i + j : first_bad;
+                first_bad = (uint64)label.element[j] >= p.groups && i + j < first_bad ? i + j : first_bad;
     }
 };
 
-/* Adds the elements of whole steps; all loads of some are under way together. */
+/* Adds all elements of the block's share. The parts take those of the hot group in turns, so that most of the time a block
+ * need only leave them out. */
 template <bool HasHot>
-inline void add_steps(word_table &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups,
-                      uint32 hot) {
-    const bool is_aligned = ((uint64)p.x & (WORD_WIDTH * sizeof(in_t) - 1)) == 0 &&
-                            ((uint64)p.labels & (WORD_WIDTH * sizeof(index_t) - 1)) == 0;
-    const uint64 steps = is_aligned ? p.n / WORD_WIDTH : 0;
+inline void add_all(word_table &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups, uint32 hot) {
     uint32 turn = blockIdx.x % p.parts;
-    for (uint64 step = me; step < steps; step += WORD_AHEAD * stride) {
-        turn = turn + 1 < p.parts ? turn + 1 : 0;
-        few<in_t, WORD_WIDTH> x[WORD_AHEAD];
-        few<index_t, WORD_WIDTH> label[WORD_AHEAD];
-#pragma unroll
-        for (int k = 0; k < WORD_AHEAD; k++) {
-            const uint64 at = (step + k * stride < steps ? step + k * stride : step) * WORD_WIDTH;
-            label[k] = load_few<WORD_WIDTH>(p.labels + at);
-            x[k] = load_few<WORD_WIDTH>(p.x + at);
+    take_labelled<WORD_WIDTH, WORD_AHEAD, false>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
+        if (HasHot && turn == 0) {
+            turn = (uint32)p.parts;
+            table.add_labelled<HasHot, HasHot>(x, label, i, groups, hot);
+        } else {
+            table.add_labelled<HasHot, false>(x, label, i, groups, hot);
         }
-#pragma unroll
-        for (int k = 0; k < WORD_AHEAD; k++)
-            if (step + k * stride < steps)
-                table.add_labelled<WORD_WIDTH, HasHot>(x[k].element, label[k].element, (step + k * stride) * WORD_WIDTH,
-                                                       groups, hot, turn == 0);
-    }
-    for (uint64 i = steps * WORD_WIDTH + me; i < p.n; i += stride) {
-        const in_t x = load(p.x + i);
-        const index_t label = load(p.labels + i);
-        table.add_labelled<1, HasHot>(&x, &label, i, groups, hot, blockIdx.x % p.parts == 0);
-    }
+        turn--;
+    });
     __syncthreads();
     if (HasHot)
         table.give_hot(hot);
@@ -346,15 +398,13 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sum
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
     const uint32 hot = p.window->hot;
     if (hot)
-        add_steps<true>(table, p, me, stride, groups, hot - 1 - begin);
+        add_all<true>(table, p, me, stride, groups, hot - 1 - begin);
     else
-        add_steps<false>(table, p, me, stride, groups, 0);
-    for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS) {
-        const uint64 to = chunk * p.groups + begin + g;
-        p.partials[to] = (uint64)table.highs[g] << 32 | table.lows[g];
-        if (LOWERS_BY_COUNT)
-            p.partial_counts[to] = table.counts[g];
-    }
+        add_all<false>(table, p, me, stride, groups, 0);
+#pragma unroll
+    for (int w = 0; w < ROW_WORDS; w++)
+        for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)
+            p.partials[(chunk * (uint64)ROW_WORDS + w) * p.groups + begin + g] = table.words[w * table.pitch + g];
 #if IS_WINDOW
     if (table.failed)
         atomicOr(&p.window->failed, 1u);
@@ -380,7 +430,7 @@ inline out_t result_of(const label_sums_args &p, const word_sum &sum) {
         carry >>= 32;
         count = digits[w] ? w + 1 : count;
     }
-    const magnitude size = {digits, count, (int)p.window->highest - 127 - HIGHEST_BIT, is_below};
+    const magnitude size = {digits, count, (int)p.window->highest - ELEMENT_BIAS - HIGHEST_BIT, is_below};
     return element_of_bits<out_t>(result_bits(size, SAW_OTHER, sum.count));
 }
 #else
@@ -390,12 +440,14 @@ inline result_t result_of(const label_sums_args &p, const word_sum &sum) {
     acc.a1 = sum.count;
 #endif
 #if IS_WINDOW
-    const bool is_below = sum.word[2] >> 31;
-    const uint64 low = sum.word[0] | (uint64)sum.word[1] << 32;
-    const uint64 magnitude = is_below ? 0 - low : low;
-    const uint32 high = is_below ? ~sum.word[2] + (low == 0) : sum.word[2];
-    const double scale = __longlong_as_double((int64)(p.window->highest + (1023 - 127) - HIGHEST_BIT) << 52);
-    const double size = ((double)high * 0x1p64 + (double)magnitude) * scale;
+    enum { SPARE = 8 }; /* powers of two, so that no scale is beyond the doubles */
+    const bool is_below = sum.word[SUM_WORDS - 1] >> 31;
+    const uint64 low = sum.word[0] | (uint64)sum.word[1] << 32,
+                 high = sum.word[2] | (IS_WIDE ? (uint64)sum.word[SUM_WORDS - 1] << 32 : (uint64)(int64)(int)sum.word[2]);
+    const double above = (double)(is_below ? ~high + (low == 0) : high), below = (double)(is_below ? 0 - low : low);
+    const double scale = __longlong_as_double((int64)(p.window->highest + (1023 - ELEMENT_BIAS) - SPARE) << 52);
+    const double size = (above * 0x1p64 + below) * (1 / (double)(1ull << (HIGHEST_BIT / 2 - SPARE / 2))) *
+                        (1 / (double)(1ull << (HIGHEST_BIT - HIGHEST_BIT / 2 - SPARE + SPARE / 2))) * scale;
     acc.a0 = is_below ? -size : size;
 #else
     acc.a0 = (decltype(acc.a0))(sum.word[0] | (uint64)sum.word[1] << 32);
@@ -435,8 +487,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_sums(label_sums_args p 
         word_sum sum = {};
 #pragma unroll 4
         for (uint64 k = threadIdx.x % p.lanes; k < p.chunks && is_due; k += p.lanes) {
-            const uint64 at = k * p.groups + g;
-            sum.add(sum_of_number((int64)p.partials[at], LOWERS_BY_COUNT ? p.partial_counts[at] : 0));
+            const uint32 *const row = p.partials + k * ROW_WORDS * p.groups + g;
+            table_number number;
+#pragma unroll
+            for (int w = 0; w < TABLE_WORDS; w++)
+                number.word[w] = row[w * p.groups];
+            sum.add(sum_of_number(number, LOWERS_BY_COUNT ? row[TABLE_WORDS * p.groups] : 0));
         }
         for (uint32 d = 1; d < p.lanes; d *= 2)
             sum.add(from_across(sum, d));
