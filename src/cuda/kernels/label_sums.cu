@@ -28,7 +28,7 @@ enum {
                           : 0, /* of the integer's bits */
     LEAST_HIGHEST = 20,        /* the lowest exponent of a table is at least 1 */
     EXPONENT_BIT = IS_WIDE ? 21 : 24, /* of the upper word of an element without its sign, shifted by one bit */
-    SPARE_WORDS = 1                   /* of a table, for the hot group */
+    SPARE_WORDS = 33 /* of a table, one for each lane whose element goes nowhere, and one for the hot group */
 };
 
 struct word_sum {
@@ -208,7 +208,7 @@ struct word_table {
     const label_sums_args &p;
     uint32 *words;
     uint32 pitch; /* from a word of an integer to the next */
-    uint32 begin;
+    uint32 begin, spare;
     bool failed = false; /* by an element outside the window */
     bool has_spilled = false;
     table_number hot_sum = {};
@@ -220,7 +220,8 @@ struct word_table {
 #endif
 
     word_table(const label_sums_args &args, uint32 *memory, uint32 first_group)
-        : p(args), words(memory), pitch(args.width + SPARE_WORDS), begin(first_group) {
+        : p(args), words(memory), pitch(args.width + SPARE_WORDS), begin(first_group),
+          spare(args.width + threadIdx.x % WARP) {
 #if IS_WINDOW
         highest = p.window->highest;
         const uint32 most = highest - (MARGIN - TABLE_MARGIN), least = most - (TABLE_EXPONENTS - 1);
@@ -275,8 +276,7 @@ struct word_table {
     }
 
     /* Adds numbers to groups; the atomic operations on a word are under way together. */
-    template <int Count>
-    void add_numbers(const table_number number[Count], const uint32 g[Count], const bool goes[Count]) {
+    template <int Count> void add_numbers(const table_number number[Count], const uint32 at[Count]) {
         uint64 word[Count];
 #pragma unroll
         for (int j = 0; j < Count; j++)
@@ -286,36 +286,38 @@ struct word_table {
             uint32 before[Count];
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                before[j] = add_shared_if(goes[j], words + (w * pitch + g[j]), (uint32)word[j]);
+                before[j] = add_shared(words + (w * pitch + at[j]), (uint32)word[j]);
 #pragma unroll
             for (int j = 0; j < Count; j++)
                 word[j] = number[j].word[w + 1] + (word[j] >> 32) + (((uint64)before[j] + (uint32)word[j]) >> 32);
         }
 #pragma unroll
         for (int j = 0; j < Count; j++)
-            add_shared_only_if(goes[j] && (IS_WINDOW || (uint32)word[j]), words + ((TABLE_WORDS - 1) * pitch + g[j]),
-                               (uint32)word[j]);
+            if (IS_WINDOW || (uint32)word[j])
+                add_shared_only(words + ((TABLE_WORDS - 1) * pitch + at[j]), (uint32)word[j]);
     }
 
     /* Adds elements that are there to their groups, some at a time. */
     template <int Count, bool TakesHot>
     void add(const value_t x[Count], const uint32 g[Count], const bool is_there[Count], uint32 hot) {
         table_number number[Count];
-        bool goes[Count], is_rare = false;
+        uint32 at[Count];
+        bool is_rare = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
             const bool is_taken = convert(x[j], &number[j]), is_hot = TakesHot && is_there[j] && g[j] == hot;
-            goes[j] = is_there[j] && is_taken && !is_hot;
+            at[j] = is_there[j] && is_taken && !is_hot ? g[j] : spare;
             if (is_hot && is_taken)
                 hot_sum.add(number[j]);
             hot_count += is_hot;
             is_rare |= is_there[j] && !is_taken && !is_nothing(x[j]);
         }
-        add_numbers<Count>(number, g, goes);
+        add_numbers<Count>(number, at);
         if (LOWERS_BY_COUNT)
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                add_shared_only_if(is_there[j] && !(TakesHot && g[j] == hot), words + (TABLE_WORDS * pitch + g[j]), 1);
+                add_shared_only(words + (TABLE_WORDS * pitch +
+                                         (is_there[j] && !(TakesHot && g[j] == hot) ? g[j] : spare)), 1);
 #if IS_WINDOW
         if (!is_rare)
             return;
@@ -333,11 +335,12 @@ struct word_table {
             hot_sum.add(from_across(hot_sum, d));
             hot_count += from_across(hot_count, d);
         }
-        const uint32 own = p.width;
-        const bool is_first = threadIdx.x % WARP == 0;
-        add_numbers<1>(&hot_sum, &own, &is_first);
-        if (LOWERS_BY_COUNT)
-            add_shared_only_if(is_first, words + (TABLE_WORDS * pitch + own), hot_count);
+        const uint32 own = p.width + WARP;
+        if (threadIdx.x % WARP == 0) {
+            add_numbers<1>(&hot_sum, &own);
+            if (LOWERS_BY_COUNT)
+                add_shared_only(words + (TABLE_WORDS * pitch + own), hot_count);
+        }
         __syncthreads();
         if (threadIdx.x == 0)
             add_to_all(p.totals + (begin + hot), p.groups, sum_at(own));

@@ -229,25 +229,10 @@ inline unsigned add_shared(unsigned *to, unsigned value) {
     asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(shared_address(to)), "r"(value) : "memory");
     return before;
 }
-/* The same if it is wanted, without a branch; else any number. */
-inline unsigned add_shared_if(bool is_wanted, unsigned *to, unsigned value) {
-    unsigned before;
-    asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.u32 wanted, %3, 0;\n\t@wanted atom.shared.add.u32 %0, [%1], %2;\n\t}"
-                 : "=r"(before)
-                 : "r"(shared_address(to)), "r"(value), "r"((unsigned)is_wanted)
-                 : "memory");
-    return before;
-}
 
 /* The same without what stood there, which is faster. */
 inline void add_shared_only(unsigned *to, unsigned value) {
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address(to)), "r"(value) : "memory");
-}
-inline void add_shared_only_if(bool is_wanted, unsigned *to, unsigned value) {
-    asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.u32 wanted, %2, 0;\n\t@wanted red.shared.add.u32 [%0], %1;\n\t}" ::"r"(
-                     shared_address(to)),
-                 "r"(value), "r"((unsigned)is_wanted)
-                 : "memory");
 }
 
 /* A word of shared memory that other threads change by atomic operations. */

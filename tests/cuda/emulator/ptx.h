@@ -135,15 +135,8 @@ template <class T> EMULATE_UNTRACKED inline T peek_shared(const T *from) {
 inline unsigned add_shared(unsigned *to, unsigned value) {
     return atomicAdd(to, value);
 }
-inline unsigned add_shared_if(bool is_wanted, unsigned *to, unsigned value) {
-    return is_wanted ? atomicAdd(to, value) : 0xdeadbeef;
-}
 inline void add_shared_only(unsigned *to, unsigned value) {
     atomicAdd(to, value);
-}
-inline void add_shared_only_if(bool is_wanted, unsigned *to, unsigned value) {
-    if (is_wanted)
-        atomicAdd(to, value);
 }
 
 inline unsigned ordinal_of_block() {
