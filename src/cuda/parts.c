@@ -95,7 +95,7 @@ static const char *const labels[] = {tally_cuda_kernels_label_loads, tally_cuda_
 #define LABEL_SUMS tally_cuda_kernels_label_loads, tally_cuda_kernels_label_sums, tally_cuda_kernels_label_buckets
 
 static const char *const label_sums[] = {LABEL_SUMS, NULL};
-static const char *const tables[] = {tally_cuda_kernels_label_tables, NULL};
+static const char *const tables[] = {tally_cuda_kernels_label_loads, tally_cuda_kernels_label_tables, NULL};
 static const char *const cells[] = {tally_cuda_kernels_label_loads, tally_cuda_kernels_label_cells, NULL};
 
 /* ---- scans ---- */

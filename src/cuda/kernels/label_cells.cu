@@ -65,14 +65,15 @@ struct cell_table {
     uint64 first_bad;
 
     /* Some neighbouring elements of the input, from i. */
-    template <int Count> void add(const label_sums_args &p, const in_t x[Count], const index_t label[Count], uint64 i) {
+    template <int Count>
+    void add(const label_sums_args &p, const few<in_t, Count> &x, const few<index_t, Count> &label, uint64 i) {
         bool is_bad = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
-            const bool is_good =
-                sizeof(index_t) <= 4 ? (uint32)label[j] < (uint32)p.groups : (uint64)label[j] < p.groups;
-            const uint32 g = (uint32)label[j] - begin,
-                         key = key_of(lift_as<acc_t>(value_of(x[j]), value_t(0), i + j).a0);
+            const index_t of = label.element[j];
+            const bool is_good = sizeof(index_t) <= 4 ? (uint32)of < (uint32)p.groups : (uint64)of < p.groups;
+            const uint32 g = (uint32)of - begin,
+                         key = key_of(lift_as<acc_t>(value_of(x.element[j]), value_t(0), i + j).a0);
             if ((sizeof(index_t) <= 4 || is_good) && g < groups)
                 put(cells + g, key);
             is_bad |= !is_good;
@@ -80,7 +81,7 @@ struct cell_table {
         if (is_bad)
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                first_bad = (uint64)label[j] >= p.groups && i + j < first_bad ? i + j : first_bad;
+                first_bad = (uint64)label.element[j] >= p.groups && i + j < first_bad ? i + j : first_bad;
     }
 };
 
@@ -93,29 +94,9 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) fill_cells(label_s
     for (uint32 g = threadIdx.x; g < p.width; g += WORD_THREADS)
         table.cells[g] = nothing();
     __syncthreads();
-    const bool is_aligned = ((uint64)p.x & (CELL_WIDTH * sizeof(in_t) - 1)) == 0 &&
-                            ((uint64)p.labels & (CELL_WIDTH * sizeof(index_t) - 1)) == 0;
-    const uint64 steps = is_aligned ? p.n / CELL_WIDTH : 0;
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
-    for (uint64 step = me; step < steps; step += CELL_AHEAD * stride) {
-        few<in_t, CELL_WIDTH> x[CELL_AHEAD];
-        few<index_t, CELL_WIDTH> label[CELL_AHEAD];
-#pragma unroll
-        for (int k = 0; k < CELL_AHEAD; k++) {
-            const uint64 at = (step + k * stride < steps ? step + k * stride : step) * CELL_WIDTH;
-            label[k] = load_few<CELL_WIDTH>(p.labels + at);
-            x[k] = load_few<CELL_WIDTH>(p.x + at);
-        }
-#pragma unroll
-        for (int k = 0; k < CELL_AHEAD; k++)
-            if (step + k * stride < steps)
-                table.add<CELL_WIDTH>(p, x[k].element, label[k].element, (step + k * stride) * CELL_WIDTH);
-    }
-    for (uint64 i = steps * CELL_WIDTH + me; i < p.n; i += stride) {
-        const in_t x = load(p.x + i);
-        const index_t label = load(p.labels + i);
-        table.add<1>(p, &x, &label, i);
-    }
+    take_labelled<CELL_WIDTH, CELL_AHEAD, false>(
+        p, me, stride, [&](const auto &x, const auto &label, uint64 i) { table.add(p, x, label, i); });
     __syncthreads();
     for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)
         p.partial_counts[chunk * p.groups + begin + g] = table.cells[g];

@@ -219,15 +219,15 @@ struct word_table {
     }
 
     /* Adds elements that are there to their groups; some at a time, whose atomic operations are under way together. */
-    template <int Count, bool HasHot>
+    template <int Count, bool TakesHot>
     void add(const value_t x[Count], const uint32 g[Count], const bool is_there[Count], uint32 hot) {
         uint32 low[Count], high[Count], before[Count], at[Count];
         bool is_rare = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
             const bool is_taken = convert(x[j], &low[j], &high[j]);
-            at[j] = is_there[j] && is_taken && !(HasHot && g[j] == hot) ? g[j] : spare;
-            if (HasHot && is_there[j] && g[j] == hot) {
+            at[j] = is_there[j] && is_taken && !(TakesHot && g[j] == hot) ? g[j] : spare;
+            if (TakesHot && is_there[j] && g[j] == hot) {
                 hot_sum += is_taken ? (uint64)high[j] << 32 | low[j] : 0;
                 hot_count++;
             }
@@ -242,7 +242,7 @@ struct word_table {
             if (IS_WINDOW || high[j])
                 add_shared_only(highs + at[j], high[j]);
             if (LOWERS_BY_COUNT)
-                add_shared_only(counts + (is_there[j] && !(HasHot && g[j] == hot) ? g[j] : spare), 1);
+                add_shared_only(counts + (is_there[j] && !(TakesHot && g[j] == hot) ? g[j] : spare), 1);
         }
 #if IS_WINDOW
         if (!is_rare)
@@ -276,60 +276,45 @@ struct word_table {
             add_to_all(p.totals + (begin + hot), p.groups, sum_at(own));
     }
 
-    /* Some neighbouring elements of the input, from i. Of the hot group the parts take them in turns. */
-    template <int Count, bool HasHot>
-    void add_labelled(const in_t x[Count], const index_t label[Count], uint64 i, uint32 groups, uint32 hot,
-                      bool takes_hot) {
+    /* Some neighbouring elements of the input, from i, with those of the hot group or without. */
+    template <bool HasHot, bool TakesHot, int Count>
+    void add_labelled(const few<in_t, Count> &x, const few<index_t, Count> &label, uint64 i, uint32 groups,
+                      uint32 hot) {
         value_t value[Count];
         uint32 g[Count];
         bool is_there[Count], is_bad = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
-            value[j] = value_of(x[j]);
-            g[j] = (uint32)label[j] - begin;
-            const bool is_good =
-                sizeof(index_t) <= 4 ? (uint32)label[j] < (uint32)p.groups : (uint64)label[j] < p.groups;
-            const bool is_mine = HasHot && g[j] == hot ? takes_hot : g[j] < groups;
+            const index_t of = label.element[j];
+            value[j] = value_of(x.element[j]);
+            g[j] = (uint32)of - begin;
+            const bool is_good = sizeof(index_t) <= 4 ? (uint32)of < (uint32)p.groups : (uint64)of < p.groups;
+            const bool is_mine = HasHot && g[j] == hot ? TakesHot : g[j] < groups;
             is_there[j] = (sizeof(index_t) <= 4 || is_good) && is_mine && !(SKIPS_NAN && is_nan(value[j]));
             is_bad |= !is_good;
         }
-        add<Count, HasHot>(value, g, is_there, hot);
+        add<Count, TakesHot>(value, g, is_there, hot);
         if (is_bad)
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                first_bad = (uint64)label[j] >= p.groups && i + j < first_bad ? i + j : first_bad;
+                first_bad = (uint64)label.element[j] >= p.groups && i + j < first_bad ? i + j : first_bad;
     }
 };
 
-/* Adds the elements of whole steps; all loads of some are under way together. */
+/* Adds all elements of the block's share. The parts take those of the hot group in turns, so that most of the time a block
+ * need only leave them out. */
 template <bool HasHot>
-inline void add_steps(word_table &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups,
-                      uint32 hot) {
-    const bool is_aligned = ((uint64)p.x & (WORD_WIDTH * sizeof(in_t) - 1)) == 0 &&
-                            ((uint64)p.labels & (WORD_WIDTH * sizeof(index_t) - 1)) == 0;
-    const uint64 steps = is_aligned ? p.n / WORD_WIDTH : 0;
+inline void add_all(word_table &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups, uint32 hot) {
     uint32 turn = blockIdx.x % p.parts;
-    for (uint64 step = me; step < steps; step += WORD_AHEAD * stride) {
-        turn = turn + 1 < p.parts ? turn + 1 : 0;
-        few<in_t, WORD_WIDTH> x[WORD_AHEAD];
-        few<index_t, WORD_WIDTH> label[WORD_AHEAD];
-#pragma unroll
-        for (int k = 0; k < WORD_AHEAD; k++) {
-            const uint64 at = (step + k * stride < steps ? step + k * stride : step) * WORD_WIDTH;
-            label[k] = load_few<WORD_WIDTH>(p.labels + at);
-            x[k] = load_few<WORD_WIDTH>(p.x + at);
+    take_labelled<WORD_WIDTH, WORD_AHEAD, false>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
+        if (HasHot && turn == 0) {
+            turn = (uint32)p.parts;
+            table.add_labelled<HasHot, HasHot>(x, label, i, groups, hot);
+        } else {
+            table.add_labelled<HasHot, false>(x, label, i, groups, hot);
         }
-#pragma unroll
-        for (int k = 0; k < WORD_AHEAD; k++)
-            if (step + k * stride < steps)
-                table.add_labelled<WORD_WIDTH, HasHot>(x[k].element, label[k].element, (step + k * stride) * WORD_WIDTH,
-                                                       groups, hot, turn == 0);
-    }
-    for (uint64 i = steps * WORD_WIDTH + me; i < p.n; i += stride) {
-        const in_t x = load(p.x + i);
-        const index_t label = load(p.labels + i);
-        table.add_labelled<1, HasHot>(&x, &label, i, groups, hot, blockIdx.x % p.parts == 0);
-    }
+        turn--;
+    });
     __syncthreads();
     if (HasHot)
         table.give_hot(hot);
@@ -346,9 +331,9 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sum
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
     const uint32 hot = p.window->hot;
     if (hot)
-        add_steps<true>(table, p, me, stride, groups, hot - 1 - begin);
+        add_all<true>(table, p, me, stride, groups, hot - 1 - begin);
     else
-        add_steps<false>(table, p, me, stride, groups, 0);
+        add_all<false>(table, p, me, stride, groups, 0);
     for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS) {
         const uint64 to = chunk * p.groups + begin + g;
         p.partials[to] = (uint64)table.highs[g] << 32 | table.lows[g];

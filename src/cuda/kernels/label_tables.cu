@@ -12,21 +12,6 @@ inline bool is_in_range(const tables_args &p, index_t label) {
     return sizeof(index_t) <= 4 ? (uint32)label < (uint32)p.groups : (uint64)label < p.groups;
 }
 
-/* Some steps of neighbouring elements. */
-struct elements {
-    few<in_t, WIDTH> x[AHEAD];
-    few<index_t, WIDTH> label[AHEAD];
-
-    void load_from(const tables_args &p, uint64 step, uint64 stride, uint64 steps) {
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const uint64 at = (step + k * stride < steps ? step + k * stride : steps - 1) * WIDTH;
-            label[k] = load_few<WIDTH>(p.labels + at);
-            x[k] = load_few<WIDTH>(p.x + at);
-        }
-    }
-};
-
 struct own_table {
     acc_t *first;
     uint64 first_bad;
@@ -37,15 +22,12 @@ struct own_table {
         first_bad = i < first_bad ? i : first_bad;
         return (uint32)p.groups * blockDim.x;
     }
-    void add(const tables_args &p, in_t x, index_t label, uint64 i) {
-        acc_t &acc = first[place_of(p, label, i)];
-        acc = combine(acc, lift_as<acc_t>(value_of(x), value_t(0), i));
-    }
     /* Some at a time, whose accumulators are loaded together. */
-    void add_all(const tables_args &p, const few<in_t, WIDTH> &x, const few<index_t, WIDTH> &label, uint64 i) {
-        enum { TOGETHER = WIDTH < 4 ? WIDTH : 4 };
+    template <int Count>
+    void add(const tables_args &p, const few<in_t, Count> &x, const few<index_t, Count> &label, uint64 i) {
+        enum { TOGETHER = Count < 4 ? Count : 4 };
 #pragma unroll
-        for (int begin = 0; begin < WIDTH; begin += TOGETHER) {
+        for (int begin = 0; begin < Count; begin += TOGETHER) {
             uint32 place[TOGETHER];
             acc_t acc[TOGETHER];
 #pragma unroll
@@ -67,27 +49,6 @@ struct own_table {
     }
 };
 
-/* The elements of whole steps, those of the next ones loaded meanwhile. */
-inline void add_steps(own_table &table, const tables_args &p, uint64 steps) {
-    const uint64 stride = gridDim.x * (uint64)blockDim.x;
-    uint64 step = blockIdx.x * (uint64)blockDim.x + threadIdx.x;
-    if (step >= steps)
-        return;
-    elements next;
-    next.load_from(p, step, stride, steps);
-    while (step < steps) {
-        const elements here = next;
-        const uint64 after = step + AHEAD * stride;
-        if (after < steps)
-            next.load_from(p, after, stride, steps);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (step + k * stride < steps)
-                table.add_all(p, here.x[k], here.label[k], (step + k * stride) * WIDTH);
-        step = after;
-    }
-}
-
 /* Group g of the block's tables. All lanes of a warp call this. */
 inline acc_t fold_tables(const acc_t *tables, uint32 g) {
     acc_t acc = identity_as<acc_t>();
@@ -107,12 +68,9 @@ extern "C" __global__ void __launch_bounds__(MOST_TABLE_THREADS) fill_tables(tab
     own_table table = {tables + threadIdx.x, ~0ull};
     for (uint32 g = 0; g <= (uint32)p.groups; g++)
         table.first[g * blockDim.x] = identity_as<acc_t>();
-    const bool is_aligned =
-        ((uint64)p.x & (WIDTH * sizeof(in_t) - 1)) == 0 && ((uint64)p.labels & (WIDTH * sizeof(index_t) - 1)) == 0;
-    const uint64 steps = is_aligned ? p.n / WIDTH : 0, me = blockIdx.x * (uint64)blockDim.x + threadIdx.x;
-    add_steps(table, p, steps);
-    for (uint64 i = steps * WIDTH + me; i < p.n; i += gridDim.x * (uint64)blockDim.x)
-        table.add(p, load(p.x + i), load(p.labels + i), i);
+    const uint64 me = blockIdx.x * (uint64)blockDim.x + threadIdx.x, stride = gridDim.x * (uint64)blockDim.x;
+    take_labelled<WIDTH, AHEAD, true>(
+        p, me, stride, [&](const auto &x, const auto &label, uint64 i) { table.add(p, x, label, i); });
     __syncthreads();
     for (uint32 g = threadIdx.x / WARP; g < (uint32)p.groups; g += blockDim.x / WARP) {
         const acc_t acc = fold_tables(tables, g);
