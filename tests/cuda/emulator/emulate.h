@@ -171,6 +171,13 @@ inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
             all |= (unsigned)values[k];
     return all;
 }
+inline unsigned __reduce_add_sync(unsigned mask, unsigned value) {
+    const emulate_word *values = emulate::exchange("__reduce_add_sync", mask, value);
+    unsigned sum = 0;
+    for (int k = 0; k < 32; k++)
+        sum += mask >> k & 1 ? (unsigned)values[k] : 0;
+    return sum;
+}
 inline int __reduce_max_sync(unsigned mask, int value) {
     const emulate_word *values = emulate::exchange("__reduce_max_sync", mask, value);
     int most = value;
