@@ -147,7 +147,7 @@ typedef struct tally_cuda_cut {
             uint64_t tiles;
             uint64_t chunks;   /* a tile each */
             uint64_t blocks;   /* that mark runs */
-            uint64_t marked;   /* strips of a warp of theirs */
+            unsigned marking;  /* their warps */
             uint64_t together; /* blocks in waves, which are resident together */
             bool are_merged;   /* tiles have elements and ends of segments (merged_segments.cu) */
             bool are_long;     /* segments on average: a tile is a warp's (long_segments.cu) */

@@ -270,9 +270,10 @@ static bool has_narrow_lanes(const tally_computation *c, int architecture) {
     return strcmp(t.lane[0], "float") == 0 || strcmp(t.lane[0], "int32") == 0 || strcmp(t.lane[0], "uint32") == 0;
 }
 
-/* Results are the values that lanes keep, in the elements' place; keys are read in whole vectors. */
+/* Results are the values that lanes keep, in the elements' place; keys are read in whole vectors. With keys of 8 bytes
+ * sums of 67 million f32 in runs of a million took 254 us on an H200, and 211 without waves. */
 static bool folds_in_waves(const tally_computation *c, int architecture) {
-    if (c->desc.grouping != TALLY_KEYS || c->is_sized || !has_narrow_lanes(c, architecture) || c->index_bytes < 4 ||
+    if (c->desc.grouping != TALLY_KEYS || c->is_sized || !has_narrow_lanes(c, architecture) || c->index_bytes != 4 ||
         !tally_cuda_lowers_directly(c))
         return false;
     tally_cuda_accumulator t;

@@ -1,30 +1,55 @@
 /* Reductions by keys, one pass over the elements, a tile a block. mark_runs.cu has found where runs begin and how many
  * begin before each tile, so blocks don't wait for each other. */
 
-/* The number of heads before the tile, and in all if an output may be too small for them; known after two barriers. */
-inline void add_totals(const groups_args &p, runs_memory &r, uint64 strip) {
+/* Reads the words of the tile's heads, and adds up what mark_runs.cu has counted: the number of heads before the tile, and
+ * in all if an output may be too small for them. Known after a barrier. All loads are under way together: the compiler
+ * moves none to before a store to shared memory. */
+inline void read_marks(const groups_args &p, tile_memory &s, runs_memory &r) {
     enum { AT_A_TIME = 3 }; /* for two blocks of mark_runs.cu a processor, most often */
-    const uint32 own = (uint32)strip / ((uint32)p.marked * MARKERS), end = p.room < p.n ? (uint32)p.markers : own;
-    uint64 before = threadIdx.x == 0 ? p.ranks[strip] : 0, all = 0;
+    const uint64 number = blockIdx.x;
+    const uint32 strip = (uint32)number * (TILE / STRIP), me = threadIdx.x, end = p.markers;
+    const uint32 *bits = p.bits + number * HEAD_WORDS;
+    const uint32 mine = me < HEAD_WORDS ? bits[me] : 0;
+    const uint32 next = me == BLOCK - 1 && number + 1 < p.tiles ? bits[HEAD_WORDS] : 1;
+    const uint32 of_block = me == 0 ? p.ranks[strip] : 0;
+    uint64 before = 0, all = 0;
 #pragma unroll 1
-    for (uint32 k = threadIdx.x; k < end; k += AT_A_TIME * BLOCK) {
-        uint64 total[AT_A_TIME];
+    for (uint32 k = me; k < end; k += AT_A_TIME * BLOCK) {
+        uint32 total[AT_A_TIME];
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++)
             total[j] = k + j * BLOCK < end ? p.totals[k + j * BLOCK] : 0;
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++) {
             all += total[j];
-            before += k + j * BLOCK < own ? total[j] : 0;
+            before += first_strip(p, (k + j * BLOCK + 1) * p.marking) <= strip ? total[j] : 0;
         }
     }
-    before = add_lanes(before);
-    if (p.room < p.n)
+    before += of_block;
+    const uint32 have_heads = __ballot_sync(ALL_LANES, mine != 0);
+    if (p.n >> 32) {
+        before = add_lanes(before);
         all = add_lanes(all);
-    if (threadIdx.x % WARP == 0) {
-        r.of_warp[threadIdx.x / WARP][0] = before;
-        r.of_warp[threadIdx.x / WARP][1] = all;
+    } else {
+        before = add_lanes((uint32)before);
+        all = add_lanes((uint32)all);
     }
+    if (me < HEAD_WORDS)
+        s.heads[me] = mine;
+    if (me == BLOCK - 1)
+        r.ends = next & 1;
+    if (me % WARP == 0) {
+        r.of_warp[me / WARP][0] = before;
+        r.of_warp[me / WARP][1] = all;
+        r.have_heads[me / WARP] = have_heads;
+    }
+}
+inline bool has_any(const runs_memory &r) {
+    uint32 heads = 0;
+#pragma unroll
+    for (uint32 w = 0; w < WARPS; w++)
+        heads |= r.have_heads[w];
+    return heads;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(groups_args p SIZED) {
@@ -41,14 +66,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     const uint64 number = blockIdx.x;
     wait_for_last(); /* heads are marked */
     let_next_start();
-    const uint32 *bits = p.bits + number * HEAD_WORDS;
-    if (threadIdx.x < HEAD_WORDS)
-        s.heads[threadIdx.x] = bits[threadIdx.x];
-    if (threadIdx.x == BLOCK - 1)
-        r.ends = number + 1 == p.tiles || bits[HEAD_WORDS] & 1;
-    add_totals(p, r, number * (TILE / STRIP));
+    read_marks(p, s, r);
     __syncthreads();
-    const uint32 heads = rank_heads(s);
+    const uint32 heads = has_any(r) ? rank_heads(s) : 0;
     uint64 before = 0, all = 0;
 #pragma unroll
     for (uint32 w = 0; w < WARPS; w++) {
@@ -57,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     }
     if (threadIdx.x == 0)
         r.before = before;
-    const bool is_refused = all > p.room;
+    const bool is_refused = p.room < p.n && all > p.room;
     if (threadIdx.x == 0 && number + 1 == p.tiles) {
         control told = control();
         told.runs = before + heads;

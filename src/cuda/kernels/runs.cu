@@ -9,8 +9,13 @@ constexpr uint64 COUNT = (1ull << COUNT_BITS) - 1;
 
 enum {
     STRIP = WARP * WARP, /* elements whose bits a warp of mark_runs.cu finds together */
-    MARKERS = 16         /* such warps of a block */
+    MARKERS = 16         /* such warps of a block at most */
 };
+
+/* Of a warp of mark_runs.cu: some of the warps have one strip more. */
+inline uint32 first_strip(const groups_args &p, uint32 warp) {
+    return warp * (uint32)p.marked + (warp < p.extra ? warp : p.extra);
+}
 
 template <class T> inline T add_lanes(T value) {
 #pragma unroll
@@ -18,10 +23,59 @@ template <class T> inline T add_lanes(T value) {
         value += __shfl_xor_sync(ALL_LANES, value, d);
     return value;
 }
-
+#if TALLY_ARCHITECTURE >= 80
+template <> inline uint32 add_lanes(uint32 value) {
+    return __reduce_add_sync(ALL_LANES, value);
+}
+#endif
 
 inline bool is_head(const groups_args &p, uint64 at) {
     return at == 0 || load(p.keys + at) != load(p.keys + at - 1);
+}
+
+/* Narrow keys, a vector of 16 bytes for each lane at a time: with a vote for each 32 keys as below, 2-byte keys took 16
+ * instructions, and 5 this way. */
+enum { KEYS_OF_VECTOR = 16 / sizeof(index_t), KEY_BITS = 8 * sizeof(index_t) };
+
+/* A bit for each key of a vector that differs from the one before it, the first from the last of the word 'before'. */
+inline uint32 changes_in(const uint4 &vector, uint32 before) {
+    constexpr uint32 top = KEY_BITS == 8 ? 0x80808080u : 0x80008000u; /* of each key */
+    const uint32 word[4] = {vector.x, vector.y, vector.z, vector.w};
+    uint32 bits = 0;
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        const uint32 differs = word[w] ^ __funnelshift_r(w ? word[w ? w - 1 : 0] : before, word[w], 32 - KEY_BITS % 32);
+        const uint32 changed = (((differs & ~top) + ~top) | differs) & top; /* no carry leaves a key */
+        if (KEY_BITS == 8)
+            bits |= (changed >> 7) * 0x10204080u >> 28 << 4 * w;
+        else
+            bits |= (changed >> 30 | (changed >> 15 & 1)) << 2 * w;
+    }
+    return bits;
+}
+
+/* find_heads() of keys that are all there, from a multiple of 16 bytes on. */
+template <int Words> inline uint32 find_narrow_heads(const index_t *from, bool is_first) {
+    constexpr int vectors = Words / KEYS_OF_VECTOR, of_word = WARP / KEYS_OF_VECTOR;
+    const uint32 lane = threadIdx.x % WARP;
+    uint4 vector[vectors];
+#pragma unroll
+    for (int v = 0; v < vectors; v++)
+        vector[v] = ((const uint4 *)from)[v * WARP + lane];
+    uint32 last = lane == WARP - 1 && !is_first ? (uint32)from[-1] << (32 - KEY_BITS % 32) : 0, packed = 0, mine = 0;
+#pragma unroll
+    for (int v = 0; v < vectors; v++) {
+        const uint32 before = __shfl_sync(ALL_LANES, lane == WARP - 1 ? last : vector[v].w, (lane - 1) % WARP);
+        packed |= changes_in(vector[v], before) << v * KEYS_OF_VECTOR;
+        last = vector[v].w;
+    }
+#pragma unroll
+    for (int k = 0; k < of_word; k++) {
+        const uint32 of_lane = __shfl_sync(ALL_LANES, packed, lane % KEYS_OF_VECTOR * of_word + k);
+        mine |= (of_lane >> lane / KEYS_OF_VECTOR * KEYS_OF_VECTOR & ((1u << KEYS_OF_VECTOR % 32) - 1))
+                << k * KEYS_OF_VECTOR;
+    }
+    return is_first && lane == 0 ? mine | 1 : mine;
 }
 
 /* Bits of the heads among Words * WARP elements from 'first' on: a word for WARP of them, which is the lane's number. All
@@ -32,6 +86,9 @@ template <int Words> inline uint32 find_heads(const groups_args &p, uint64 first
     const uint64 left = first < p.n ? p.n - first : 0;
     const uint32 there = left < Words * WARP ? (uint32)left : Words * WARP;
     uint32 mine = 0;
+    if constexpr (sizeof(index_t) <= 2 && Words >= (int)KEYS_OF_VECTOR)
+        if (there == Words * WARP && ((uint64)(p.keys + first) & 15) == 0)
+            return find_narrow_heads<Words>(p.keys + first, first == 0);
     auto keep = [&](int word, bool is_there) {
         const uint32 bits = __ballot_sync(ALL_LANES, is_there);
         if ((int)lane == word)
