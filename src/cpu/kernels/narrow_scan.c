@@ -65,6 +65,12 @@ ALWAYS_INLINE v_u8 scan_vector(const narrow_scan *s, v_u8 x, v_u8 *before) {
     return combined(s, was, s->exclusive ? up_one(x, (v_u8){0}, s->bytes) : x);
 }
 
+/* Whether every prefix of a vector is the value before it, as in most vectors of a long scan for the largest element.
+ */
+ALWAYS_INLINE bool changes_nothing(const narrow_scan *s, v_u8 x, v_u8 before) {
+    return (s->op == OR || s->op == LARGER) && !any_bit((v_u64)combined(s, before, x) ^ (v_u64)before);
+}
+
 /* The same where marks, -1, say that a group begins with 'start': a lane takes nothing from below the last mark. */
 ALWAYS_INLINE v_u8 scan_marked(const narrow_scan *s, v_u8 x, v_u8 marks, v_u8 start, v_u8 *before) {
     v_u8 begun = marks;
@@ -91,6 +97,11 @@ ALWAYS_INLINE void scan_bytes(const narrow_scan *s, const char *x, size_t n, v_u
     for (size_t k = 0; k < vectors; k++) {
         const size_t i = vectors_at + (s->reverse ? vectors - 1 - k : k) * VECTOR_BYTES;
         v_u8 v = read_vector(s, x + i);
+        if (changes_nothing(s, v, *before)) {
+            v = *before ^ s->flip;
+            memcpy(out + i, &v, sizeof v);
+            continue;
+        }
         v = scan_vector(s, s->reverse ? reversed_elements(v, s->bytes) : v, before);
         v = (s->reverse ? reversed_elements(v, s->bytes) : v) ^ s->flip;
         memcpy(out + i, &v, sizeof v);
@@ -127,9 +138,9 @@ ALWAYS_INLINE void scan_rows_at_once(const narrow_scan *s, const char *x, size_t
     const size_t step = VECTOR_BYTES / row * row, n = rows * row;
     const size_t vectors = n < VECTOR_BYTES ? 0 : (n - VECTOR_BYTES) / step + 1, rest = n - vectors * step;
     v_u8 marks, before = {0};
-    s_u8 places[VECTOR_BYTES];
-    for (size_t j = 0; j < VECTOR_BYTES; j++)
-        places[j] = (s->reverse ? row - 1 - j % row : j % row) < s->bytes ? 0xff : 0;
+    s_u8 places[2 * VECTOR_BYTES] = {0};
+    for (size_t j = s->reverse ? row - s->bytes : 0; j < VECTOR_BYTES; j += row)
+        memset(places + j, 0xff, s->bytes);
     memcpy(&marks, places, sizeof marks);
     marks = s->reverse ? reversed_elements(marks, s->bytes) : marks;
     v_u8 next = vectors ? read_vector(s, x) : read_part(s, x, rest);

@@ -23,6 +23,7 @@
 #define SHIFT_UP       PASTE2(shift_up_, LANE)
 #define REVERSED       PASTE2(reversed_, LANE)
 #define LAST           PASTE2(last_, LANE)
+#define SETTLES(m)     (m == TALLY_MONOID_min || m == TALLY_MONOID_max || m == TALLY_MONOID_band || m == TALLY_MONOID_bor)
 
 #define HIGHEST   PASTE2(HIGHEST_, LANE)
 #define LOWEST    PASTE2(LOWEST_, LANE)
@@ -120,11 +121,21 @@ ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V 
                                    : NAME(scan_steps_)(m, x, exclusive, false, before);
 }
 
+/* Whether a vector changes nothing: no prefix differs from the value before it. So it is with most vectors of a long
+ * scan for the smallest element, whose loop then is a copy's. */
+ALWAYS_INLINE bool NAME(is_settled_)(tally_monoid m, L_V x, L_V before) {
+    return SETTLES(m) && !any_bit((v_u64)NAME(scan_combine_)(m, before, x) ^ (v_u64)before);
+}
+
 ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
                                        L_V *before, O_T *out) {
     for (size_t k = 0; k < vectors; k++) {
         size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
         L_V v = LOAD(x + i);
+        if (NAME(is_settled_)(m, v, *before)) {
+            memcpy(out + i, before, sizeof v);
+            continue;
+        }
         v = NAME(scan_vector_)(m, how.reverse ? REVERSED(v) : v, how.exclusive, before);
         if (how.reverse)
             v = REVERSED(v);
@@ -553,6 +564,7 @@ ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *
 #undef COMBINE
 #undef ARE_NUMBERS
 #undef SCANS_EXTREMES
+#undef SETTLES
 #undef LAST
 #undef REVERSED
 #undef SHIFT_UP
