@@ -156,7 +156,7 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
 
 /* Elements of a block: more of those that are bytes. */
 static uint64_t block_elements(const tally_cpu_plan *plan) {
-    return plan->lifted.truths ? 4 * TALLY_CPU_LIFTED_BLOCK : TALLY_CPU_LIFTED_BLOCK;
+    return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : TALLY_CPU_LIFTED_BLOCK;
 }
 
 /* block->lifted[place ..] = n elements, lifted. */
@@ -402,6 +402,15 @@ static void fold_rows(const tally_cpu_plan *plan, const columns *s, uint64_t row
     plan->kernels->combine(&plan->context, s->width, own, s->acc);
 }
 
+/* carry[width] = the value before the first element. */
+static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *carry) {
+    _Alignas(64) unsigned char identity[TALLY_CPU_ACC_MOST];
+    uint64_t first, second;
+    plan->kernels->identity(&plan->context, 1, identity);
+    tally_cpu_split(plan, identity, 1, 0, &first, &second);
+    plan->device->scans->fill(&first, tally_dtype_size(plan->lifted.carry), width, false, carry);
+}
+
 /* Columns of which a block holds some rows. */
 static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
@@ -414,7 +423,10 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool folds_carry = plan->lifted.folds_carry && is_half(c->desc.in);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
-    tally_cpu_split(plan, s->acc, width, before, carry, second);
+    if (s->acc)
+        tally_cpu_split(plan, s->acc, width, before, carry, second);
+    else
+        start_carries(plan, width, carry);
     for (uint64_t done = 0, rows; done < s->rows; done += rows) {
         rows = least(s->rows - done, block_elements(plan) / width);
         const uint64_t row = c->reverse ? s->rows - done - rows : done;
@@ -441,7 +453,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         if (!to_results)
             lower_rows(plan, s, row, rows, scanned, block);
     }
-    if (!folds_carry)
+    if (s->acc && !folds_carry)
         tally_cpu_join(plan, carry, second, width, before + s->rows, s->acc);
 }
 
@@ -465,10 +477,15 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
     return inner < (parts == TALLY_CPU_EXTREMES ? WIDE_PAIRS : WIDE_COLUMNS) || is_half(plan->base.computation.desc.in);
 }
 
+bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows) {
+    return plan->lifted.scan && plan->lifted.truths && rows > 1;
+}
+
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
-    const uint64_t most_columns = divide_up(width, divide_up(width, TALLY_CPU_LIFTED_COLUMNS));
+    const uint64_t room = plan->lifted.truths ? TALLY_CPU_LIFTED_TRUTHS : TALLY_CPU_LIFTED_COLUMNS;
+    const uint64_t most_columns = divide_up(width, divide_up(width, room));
     for (uint64_t first = 0; first < width; first += most_columns) {
         const columns some = {.x = tally_at(x, first, c->in_bytes),
                               .y = tally_at(y, first, c->in_bytes),
@@ -477,7 +494,7 @@ void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const v
                               .stride = stride,
                               .index = index,
                               .length = length,
-                              .acc = tally_at_mutable(acc, first, plan->acc_bytes),
+                              .acc = acc ? tally_at_mutable(acc, first, plan->acc_bytes) : NULL,
                               .out = tally_at_mutable(out, first, c->out_bytes * c->per_result)};
         scan_columns(plan, &some, tally_cpu_worker(plan, worker));
     }
