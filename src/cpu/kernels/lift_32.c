@@ -27,17 +27,20 @@ DEFINE_LIFTS(u8, v)
 DEFINE_LIFTS(u16, v)
 DEFINE_LIFTS(u32, v)
 
-/* Products of floats of 16 bits are exact in f32. */
+/* Products of floats of 16 bits are exact in f32. y is NULL for absolute values. */
 #define DEFINE_LIFTS_OF_FLOATS(tag)                                                                                    \
-    ALWAYS_INLINE void lift_##tag(const e_##tag *a, const e_##tag *b, size_t n, s_f32 *to) {                           \
-        size_t i = 0;                                                                                                  \
-        for (; i + LANES_OF(s_f32) <= n; i += LANES_OF(s_f32)) {                                                       \
-            const v_f32 v = load_f32_from_##tag(a + i), lifted = b ? v * load_f32_from_##tag(b + i) : abs_f32(v);      \
+    static void lift_##tag(const e_##tag *a, const e_##tag *b, size_t n, s_f32 *to) {                                  \
+        enum { LANES = LANES_OF(s_f32) };                                                                              \
+        e_##tag rest[2][LANES] = {{0}};                                                                                \
+        for (size_t i = 0; i < n; i += LANES) {                                                                        \
+            const size_t some = n - i < LANES ? n - i : (size_t)LANES;                                                 \
+            const e_##tag *p = a + i, *q = b ? b + i : NULL;                                                           \
+            if (some < LANES) {                                                                                        \
+                p = memcpy(rest[0], p, some * sizeof *p);                                                              \
+                q = q ? memcpy(rest[1], q, some * sizeof *q) : NULL;                                                   \
+            }                                                                                                          \
+            const v_f32 v = load_f32_from_##tag(p), lifted = q ? v * load_f32_from_##tag(q) : abs_f32(v);              \
             memcpy(to + i, &lifted, sizeof lifted);                                                                    \
-        }                                                                                                              \
-        for (; i < n; i++) {                                                                                           \
-            const s_f32 v = scalar_f32_from_##tag(a[i]);                                                               \
-            to[i] = b ? v * scalar_f32_from_##tag(b[i]) : __builtin_fabsf(v);                                          \
         }                                                                                                              \
     }                                                                                                                  \
     static void product_of_##tag(const void *x, const void *y, size_t n, void *to) {                                   \

@@ -15,6 +15,7 @@ tally_cpu_narrow_scan_for PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, );
 
 #if defined(__AVX2__)
 #include "cpu/kernels/narrow_lanes.h"
+#include "cpu/kernels/settled.h"
 
 typedef enum operation { ADD, OR, XOR, LARGER } operation;
 
@@ -68,7 +69,9 @@ ALWAYS_INLINE v_u8 scan_vector(const narrow_scan *s, v_u8 x, v_u8 *before) {
 /* Whether every prefix of a vector is the value before it, as in most vectors of a long scan for the largest element.
  */
 ALWAYS_INLINE bool changes_nothing(const narrow_scan *s, v_u8 x, v_u8 before) {
-    return (s->op == OR || s->op == LARGER) && !any_bit((v_u64)combined(s, before, x) ^ (v_u64)before);
+    if (s->op == LARGER)
+        return s->bytes == 1 ? !any_larger_u8(x, before) : !any_larger_u16((v_u16)x, (v_u16)before);
+    return s->op == OR && !any_bit((v_u64)(x & ~before));
 }
 
 /* The same where marks, -1, say that a group begins with 'start': a lane takes nothing from below the last mark. */

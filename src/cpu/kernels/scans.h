@@ -25,7 +25,7 @@ typedef struct tally_cpu_moments_strip {
     double count;
 } tally_cpu_moments_strip;
 
-/* to[i] = x[i] lifted: the lowest 32 bits of integers, f32 of floats */
+/* to[i] = x[i] lifted: the lowest 32 bits of integers, f32 of floats. There is room for a vector behind 'to' */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, void *to);
 
 /* Where a running extreme came from: places[i] = first + i where after[i], the extreme behind element i, is not
