@@ -34,6 +34,7 @@ enum {
     TALLY_CPU_LIFTED_BLOCK = 1024,
     /* And columns of such a block, if they are not all that there are. */
     TALLY_CPU_LIFTED_COLUMNS = 512,
+    TALLY_CPU_LIFTED_TRUTHS = 4096, /* if they are bytes */
     /* Groups that are shorter than this on average are scanned together, with marks where they begin. */
     TALLY_CPU_SHORT_GROUP = 64,
     /* Elements of a chunk of keys; positions of heads in it take 64 KiB. */

@@ -59,13 +59,15 @@ static bool is_half(tally_dtype type) {
     return tally_dtype_is_float(type) && tally_dtype_size(type) < sizeof(float);
 }
 
-/* Whether sums of floats of 16 bits are scanned in f32, because results are floats of 16 bits. The accumulator between
- * blocks stays f64: without that, 600,000 times 0.1 of f16 had 9 of 100 prefixes rounded to the neighbour. */
+/* Whether sums of floats are scanned in f32, because results have no more digits. The accumulator between blocks stays
+ * f64: without that, 600,000 times 0.1 of f16 had 9 of 100 prefixes rounded to the neighbour. Products of f32 whose sum
+ * may be small stay f64, as one alone may overflow. */
 static bool suits_f32(const tally_computation *c, tally_dtype acc) {
     const tally_monoid_class kind = tally_class_of(c->monoid);
+    const bool are_halves = is_half(c->desc.in) && is_half(c->desc.out);
+    const bool are_f32 = c->desc.in == TALLY_F32 && c->desc.out == TALLY_F32 && c->monoid != TALLY_MONOID_dot;
     return (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE) && tally_is_scan(c) && acc == TALLY_F64 &&
-           c->desc.acc != TALLY_F64 && is_half(c->desc.in) && is_half(c->desc.out) &&
-           c->entry->result != TALLY_RESULT_FLOAT;
+           c->desc.acc != TALLY_F64 && (are_halves || are_f32) && c->entry->result != TALLY_RESULT_FLOAT;
 }
 
 const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_device *device, tally_dtype type,
@@ -143,7 +145,7 @@ static void choose(tally_cpu_plan *plan) {
                                           .carry = level->types[type]->kernels(monoid)->acc_type,
                                           .as_they_are = as_they_are,
                                           .by_conversion = lifts_by_conversion(c->monoid, c->desc.in),
-                                          .folds_carry = in_f32};
+                                          .folds_carry = in_f32 && !as_they_are};
 }
 
 void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
@@ -154,7 +156,7 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
 
 /* Elements of a block: more of those that are bytes. */
 static uint64_t block_elements(const tally_cpu_plan *plan) {
-    return plan->lifted.truths ? 4 * TALLY_CPU_LIFTED_BLOCK : TALLY_CPU_LIFTED_BLOCK;
+    return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : TALLY_CPU_LIFTED_BLOCK;
 }
 
 /* block->lifted[place ..] = n elements, lifted. */
@@ -173,7 +175,8 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
         tally_cpu_convert_numbers(plan, c->desc.in, type, x, n, to);
         return;
     }
-    tally_cpu_lift_32 *const lift_32 = type == TALLY_U32 && acc != type ? scans->lift_32(c->monoid, c->desc.in) : NULL;
+    const bool to_32_bits = acc != type && (type == TALLY_U32 || plan->lifted.folds_carry);
+    tally_cpu_lift_32 *const lift_32 = to_32_bits ? scans->lift_32(c->monoid, c->desc.in) : NULL;
     if (lift_32) {
         lift_32(x, y, n, to);
         return;
@@ -226,30 +229,28 @@ static void scan_block(const tally_cpu_plan *plan, const tally_cpu_direct_scan *
     tally_cpu_convert_numbers(plan, type, carry_type, reverse ? after : after + (n - 1) * bytes, 1, carry);
 }
 
-/* Whether n elements leave the smallest one as it was before them, as most blocks of a long scan do: then no place
- * changes. From the back an equal one would count. */
-static bool keeps_place(const tally_cpu_plan *plan, uint64_t n, uint64_t place, const tally_cpu_lifted_block *block) {
-    const size_t bytes = plan->lifted.bytes;
-    return plan->lifted.parts == TALLY_CPU_PLACE && !plan->base.computation.reverse && (int64_t)place >= 0 &&
-           memcmp(block->scanned, tally_at(block->scanned, n, bytes), bytes) == 0;
+/* The first element of a forward scan is its smallest, whatever it is; from the back an equal one is a new place. */
+static bool follows_place(const tally_cpu_plan *plan) {
+    return plan->lifted.parts == TALLY_CPU_PLACE && !plan->base.computation.reverse;
 }
 
-/* The second scan; index is the first element's. */
+/* Whether the prefixes before n elements and after each of them are all the same, as in most blocks of a long scan for
+ * the smallest element. An extreme that ends as it began has not changed in between. 'second' is the second scan's
+ * before them. */
+static bool is_settled(const tally_cpu_plan *plan, uint64_t n, uint64_t second, const tally_cpu_lifted_block *block) {
+    const size_t bytes = plan->lifted.bytes;
+    if (plan->context.nans || memcmp(block->scanned, tally_at(block->scanned, n, bytes), bytes) != 0)
+        return false;
+    if (plan->lifted.parts == TALLY_CPU_EXTREMES)
+        return memcmp(block->second, tally_at(block->second, n, bytes), bytes) == 0;
+    return plan->lifted.parts == TALLY_CPU_PLACE ? follows_place(plan) && (int64_t)second >= 0
+                                                 : tally_class_of(plan->base.computation.monoid) == TALLY_CLASS_VALUE;
+}
+
+/* The second scan, unless it is of places that can be followed; index is the first element's. */
 static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t n, uint64_t index,
                         tally_cpu_lifted_block *block, tally_cpu_carry *carry) {
     const tally_dtype type = tally_cpu_second_type(plan);
-    if (keeps_place(plan, n, carry->second, block)) {
-        for (uint64_t i = 0; i <= n; i++)
-            block->second[i] = carry->second;
-        return;
-    }
-    if (plan->lifted.parts == TALLY_CPU_PLACE && !plan->base.computation.reverse) {
-        int64_t *const places = (int64_t *)block->second;
-        places[0] = (int64_t)carry->second;
-        carry->second = (uint64_t)plan->device->scans->follow[plan->lifted.type](
-            block->scanned, tally_at(block->scanned, 1, plan->lifted.bytes), n, index, places[0], places + 1);
-        return;
-    }
     if (plan->lifted.parts == TALLY_CPU_PLACE) {
         for (uint64_t i = 0; i < n; i++)
             block->counts[i] = index + i;
@@ -258,6 +259,31 @@ static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t
     }
     scan_block(plan, plan->lifted.second, type, plan->lifted.second_bytes, type, lifted, n, &carry->second,
                block->second);
+}
+
+/* The results of a block, of which 'second' is the second scan's value before it. */
+static void give_results(const tally_cpu_plan *plan, uint64_t n, uint64_t index, uint64_t length, uint64_t second,
+                         tally_cpu_lifted_block *block, tally_cpu_carry *carry, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, same = is_settled(plan, n, second, block);
+    const size_t from = exclusive == c->reverse;
+    const uint64_t elements = c->reverse ? length - index - exclusive : index + !exclusive;
+    const bool in_place = c->desc.out == TALLY_I64;
+    if (follows_place(plan) && !same) {
+        void *const places = in_place ? out : block->second + from;
+        carry->second = (uint64_t)plan->device->scans->follow[plan->lifted.type](
+            block->scanned, tally_at(block->scanned, 1, plan->lifted.bytes), n, index, (int64_t)second, places);
+        if (in_place)
+            return;
+    }
+    _Alignas(16) unsigned char one[16];
+    if (same && follows_place(plan))
+        block->second[from] = second;
+    tally_cpu_lower_prefixes(plan, tally_at(block->scanned, from, plan->lifted.bytes),
+                             tally_at(block->second, from, plan->lifted.second_bytes), same ? 1 : n,
+                             (tally_counts){NULL, elements, c->reverse ? -1 : 1}, same ? one : out);
+    if (same)
+        plan->device->scans->fill(one, c->out_bytes * c->per_result, n, false, out);
 }
 
 bool tally_cpu_scans_to_results(const tally_cpu_plan *plan) {
@@ -291,8 +317,7 @@ static void scan_results(const tally_cpu_plan *plan, const void *numbers, uint64
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
-    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
-    const size_t bytes = plan->lifted.bytes, second_bytes = plan->lifted.second_bytes;
+    const size_t bytes = plan->lifted.bytes;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     const bool to_results = tally_cpu_scans_to_results(plan);
     tally_cpu_carry carry;
@@ -313,15 +338,11 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
                                 index + first, &folded);
             carry.first = folded;
         }
-        if (plan->lifted.second)
+        const uint64_t second = carry.second;
+        if (plan->lifted.second && !follows_place(plan))
             scan_second(plan, lifted, count, index + first, block, &carry);
-        const size_t from = exclusive == c->reverse;
-        const uint64_t number = index + first;
-        const uint64_t elements = c->reverse ? length - number - exclusive : number + !exclusive;
-        tally_cpu_lower_prefixes(plan, tally_at(block->scanned, from, bytes),
-                                 tally_at(block->second, from, second_bytes), count,
-                                 (tally_counts){NULL, elements, c->reverse ? -1 : 1},
-                                 tally_at_mutable(out, first, c->out_bytes * c->per_result));
+        give_results(plan, count, index + first, length, second, block, &carry,
+                     tally_at_mutable(out, first, c->out_bytes * c->per_result));
     }
 }
 
@@ -381,6 +402,15 @@ static void fold_rows(const tally_cpu_plan *plan, const columns *s, uint64_t row
     plan->kernels->combine(&plan->context, s->width, own, s->acc);
 }
 
+/* carry[width] = the value before the first element. */
+static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *carry) {
+    _Alignas(64) unsigned char identity[TALLY_CPU_ACC_MOST];
+    uint64_t first, second;
+    plan->kernels->identity(&plan->context, 1, identity);
+    tally_cpu_split(plan, identity, 1, 0, &first, &second);
+    plan->device->scans->fill(&first, tally_dtype_size(plan->lifted.carry), width, false, carry);
+}
+
 /* Columns of which a block holds some rows. */
 static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
@@ -389,9 +419,14 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const uint64_t width = s->width;
     const size_t bytes = plan->lifted.bytes;
     const bool to_results = width == s->stride && plan->lifted.truths && tally_cpu_scans_to_results(plan);
+    /* f32 is scanned as sums of f32 are down columns, without a fold */
+    const bool folds_carry = plan->lifted.folds_carry && is_half(c->desc.in);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
-    tally_cpu_split(plan, s->acc, width, before, carry, second);
+    if (s->acc)
+        tally_cpu_split(plan, s->acc, width, before, carry, second);
+    else
+        start_carries(plan, width, carry);
     for (uint64_t done = 0, rows; done < s->rows; done += rows) {
         rows = least(s->rows - done, block_elements(plan) / width);
         const uint64_t row = c->reverse ? s->rows - done - rows : done;
@@ -400,10 +435,10 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
                                          : tally_at_mutable(block->scanned, places && !c->reverse ? width : 0, bytes);
         if (places && !c->reverse)
             memcpy(block->scanned, carry, width * bytes);
-        if (plan->lifted.folds_carry)
+        if (folds_carry)
             tally_cpu_split(plan, s->acc, width, before, carry, second);
         plan->lifted.scan->columns(lifted, rows, width, width, how, carry, scanned);
-        if (plan->lifted.folds_carry)
+        if (folds_carry)
             fold_rows(plan, s, row, rows);
         if (places) {
             for (uint64_t i = 0, r = 0; r < rows; r++)
@@ -418,7 +453,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         if (!to_results)
             lower_rows(plan, s, row, rows, scanned, block);
     }
-    if (!plan->lifted.folds_carry)
+    if (s->acc && !folds_carry)
         tally_cpu_join(plan, carry, second, width, before + s->rows, s->acc);
 }
 
@@ -442,10 +477,15 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
     return inner < (parts == TALLY_CPU_EXTREMES ? WIDE_PAIRS : WIDE_COLUMNS) || is_half(plan->base.computation.desc.in);
 }
 
+bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows) {
+    return plan->lifted.scan && plan->lifted.truths && rows > 1;
+}
+
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
-    const uint64_t most_columns = divide_up(width, divide_up(width, TALLY_CPU_LIFTED_COLUMNS));
+    const uint64_t room = plan->lifted.truths ? TALLY_CPU_LIFTED_TRUTHS : TALLY_CPU_LIFTED_COLUMNS;
+    const uint64_t most_columns = divide_up(width, divide_up(width, room));
     for (uint64_t first = 0; first < width; first += most_columns) {
         const columns some = {.x = tally_at(x, first, c->in_bytes),
                               .y = tally_at(y, first, c->in_bytes),
@@ -454,7 +494,7 @@ void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const v
                               .stride = stride,
                               .index = index,
                               .length = length,
-                              .acc = tally_at_mutable(acc, first, plan->acc_bytes),
+                              .acc = acc ? tally_at_mutable(acc, first, plan->acc_bytes) : NULL,
                               .out = tally_at_mutable(out, first, c->out_bytes * c->per_result)};
         scan_columns(plan, &some, tally_cpu_worker(plan, worker));
     }

@@ -40,8 +40,12 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
 /* Whether the next one is the faster way for so many rows and columns. */
 bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner);
 
+/* Whether it is without accumulators, for columns that start from nothing and leave nothing. */
+bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows);
+
 /* 'rows' rows of 'width' columns that begin 'stride' elements apart; the first is number 'index' of 'length'.
- * acc[width] is the value before them and becomes the value after them. */
+ * acc[width] is the value before them and becomes the value after them; NULL: there is nothing before them, and what is
+ * after them does not count. */
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
 

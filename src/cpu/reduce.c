@@ -54,7 +54,7 @@ typedef struct reduction {
     uint64_t tiles;
     uint64_t width;  /* columns that are folded in small blocks; those behind the inner ones mean nothing */
     uint64_t packed; /* groups that are packed side by side; 0: none */
-    bool few_rows;   /* variances of a few rows each (few_rows.h) */
+    bool few_rows;   /* a few rows each, straight to results (few_rows.h) */
     void *partials;  /* chunks > 1: accumulators [outer][chunks][inner] */
 } reduction;
 

@@ -301,6 +301,24 @@ static void start_columns(const scan *s, uint64_t column, uint64_t width, void *
         tally_cpu_raise(plan, s->initial, tally_at_mutable(acc, j, plan->acc_bytes));
 }
 
+static bool starts_from_nothing(const scan *s) {
+    return !s->before && !s->initial && !s->plan->direct && !s->plan->base.computation.exact;
+}
+
+/* As start_columns and scan_columns for all rows of a group. */
+static void scan_whole_columns(const scan *s, uint64_t group, uint64_t column, uint64_t width, unsigned worker,
+                               void *acc) {
+    const tally_cpu_plan *plan = s->plan;
+    if (starts_from_nothing(s) && tally_cpu_lifts_whole_columns(plan, s->extent)) {
+        const uint64_t element = group * s->extent * s->inner + column;
+        tally_cpu_lifted_columns(plan, element_at(s, s->x, element), element_at(s, s->y, element), s->extent, width,
+                                 s->inner, s->index, s->length, worker, NULL, result_at(s, element));
+        return;
+    }
+    start_columns(s, column, width, acc);
+    scan_columns(s, group, 0, s->extent, column, width, worker, acc);
+}
+
 /* All rows, unless they are copied. */
 static uint64_t rows_at_once(const scan *s) {
     const uint64_t row_bytes = s->inner * s->plan->base.computation.in_bytes;
@@ -312,8 +330,12 @@ static void scan_tile(const scan *s, uint64_t number, unsigned worker) {
     uint64_t group = number / s->tiles, column = number % s->tiles * s->tile;
     uint64_t width = least(s->tile, s->inner - column);
     void *acc = tally_at_mutable(tally_cpu_worker(s->plan, worker), 1, work_bytes(s));
-    start_columns(s, column, width, acc);
     const uint64_t most_rows = rows_at_once(s);
+    if (most_rows == s->extent && !s->turned && !s->before && !s->plan->staging_bytes) {
+        scan_whole_columns(s, group, column, width, worker, acc);
+        return;
+    }
+    start_columns(s, column, width, acc);
     for (uint64_t done = 0, rows; done < s->extent; done += rows) {
         rows = least(s->extent - done, most_rows);
         const uint64_t first = s->plan->base.computation.reverse ? s->extent - done - rows : done;
@@ -380,8 +402,7 @@ static void packed_task(void *job, size_t task, unsigned worker) {
     if (s->y)
         tally_cpu_pack(element_at(s, s->y, element), s->inner * c->in_bytes, s->extent, groups, y);
     packed = staged(&packed, 0, s->extent * packed.inner, worker);
-    start_columns(&packed, 0, packed.inner, acc);
-    scan_columns(&packed, 0, 0, s->extent, 0, packed.inner, worker, acc);
+    scan_whole_columns(&packed, 0, 0, packed.inner, worker, acc);
     tally_cpu_unpack(out, s->inner * c->out_bytes * c->per_result, s->extent, groups, result_at(s, element));
 }
 
@@ -437,6 +458,8 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
         return enough;
     }
     uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, TILE_ROW_BYTES / in_bytes), LEAST_TILE);
+    if (starts_from_nothing(s) && s->inner <= TALLY_CPU_LIFTED_TRUTHS && tally_cpu_lifts_whole_columns(plan, s->extent))
+        tile_most = s->inner; /* whole rows are lifted at once, and scanned to the results */
     s->tile = plan->staging_bytes ? s->inner : least(s->inner, tile_most); /* whole rows are copied */
     s->tiles = divide_up(s->inner, s->tile);
     if (plan->staging_bytes)

@@ -20,16 +20,17 @@ size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) {
 }
 
 /* Scans that are not direct take 0.3 to 2 ns an element, so threads share those whose input fits one cache, too. A task
- * takes at least some 3 us, of which the meeting of two threads is a third. Direct ones are shared from SHARED_BYTES of
- * input on. */
+ * takes at least some 3 us, of which the meeting of two threads is a third. Direct ones, and those of truth values
+ * (0.05 ns), are shared from SHARED_BYTES of input on. */
 enum { LEAST_LIFTED = 8 * 1024, LEAST_ONE_BY_ONE = 2 * 1024, SHARED_AMONG = 16, SHARED_BYTES = 192 * 1024 };
 
 uint64_t tally_cpu_scan_task(const tally_cpu_plan *plan, uint64_t elements, uint64_t most_elements) {
     const tally_computation *c = &plan->base.computation;
+    const bool is_fast = plan->direct || plan->lifted.truths;
     uint64_t tasks = elements / (plan->lifted.scan ? LEAST_LIFTED : LEAST_ONE_BY_ONE);
-    if (plan->direct && elements * c->in_bytes >= SHARED_BYTES)
+    if (is_fast && elements * c->in_bytes >= SHARED_BYTES)
         return least(divide_up(elements, round_up(divide_up(elements, most_elements), 2)), most_elements);
-    if (plan->direct || c->exact || c->monoid == TALLY_MONOID_user || tasks < 2)
+    if (is_fast || c->exact || c->monoid == TALLY_MONOID_user || tasks < 2)
         return most_elements;
     /* an even number: of three tasks, one of two threads would do two */
     return least(divide_up(elements, round_up(least(tasks, SHARED_AMONG), 2)), most_elements);
@@ -66,8 +67,8 @@ static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64
                                                           : next};
 }
 
-static void scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
-                     uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
+void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                        uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
     if (c->exact) {
         tally_cpu_exact_scan(plan, x, n, scan_options_of(plan, n, stream), acc, out);
@@ -100,16 +101,12 @@ static void scan_run(const tally_cpu_plan *plan, const void *x, const void *y, u
 
 /* ---- values that elements hardly ever change: the smallest one, say ---- */
 
-/* Folding a block tells whether the value before it stays as it is. If so, the block's results are all the same. Random
- * data have such blocks almost everywhere; others are found out after a few. Integers that are scanned straight to
- * results gain nothing (largest of i32: 0.13 ns an element, 0.15 so; of f32 0.29 and 0.22, of u8 0.24 and 0.05). */
-enum { LEAST_SETTLED = 512 /* elements */, SETTLED_ACC = 16 };
+/* Of such operators: */
+enum { SETTLED_ACC = 16 };
 
 bool tally_cpu_may_settle(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    const bool is_fast =
-        plan->direct && plan->direct->groups && !tally_dtype_is_float(c->desc.in) && c->in_bytes >= sizeof(int32_t);
-    if (c->exact || is_fast || plan->context.nans || plan->acc_bytes > SETTLED_ACC)
+    if (c->exact || plan->context.nans || plan->acc_bytes > SETTLED_ACC)
         return false;
     switch (tally_class_of(c->monoid)) {
     case TALLY_CLASS_VALUE:
@@ -142,47 +139,6 @@ void tally_cpu_fill_settled(const tally_cpu_plan *plan, const void *acc, uint64_
     _Alignas(16) unsigned char result[16];
     plan->lower(plan, acc, 1, (tally_counts){NULL, elements, 0}, result);
     plan->device->scans->fill(result, c->out_bytes * c->per_result, n, stream && n >= TALLY_CPU_LEAST_STREAMED, out);
-}
-
-/* As scan_run, from the start on for as long as it pays. Returns how many elements are scanned. */
-static uint64_t scan_settled(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t length,
-                             bool stream, unsigned worker, void *acc, void *out) {
-    const tally_computation *c = &plan->base.computation;
-    const uint64_t most_block = TALLY_CPU_MOST_SETTLED / c->in_bytes;
-    uint64_t done = 0, settled = 0, changed = 0;
-    while (done < n && changed < settled + TALLY_CPU_TRIED_IN_VAIN) {
-        const uint64_t block = least(n - done, least(most(done / 8, LEAST_SETTLED), most_block));
-        const uint64_t first = c->reverse ? n - done - block : done, number = index + first;
-        const uint64_t elements = c->reverse ? length - number - block : number;
-        const void *const from = tally_at(x, first, c->in_bytes);
-        void *const to = tally_at_mutable(out, first, c->out_bytes * c->per_result);
-        _Alignas(16) unsigned char after[SETTLED_ACC];
-        memcpy(after, acc, plan->acc_bytes);
-        plan->kernels->fold(&plan->context, from, NULL, block, number, after);
-        if (tally_cpu_is_settled(plan, acc, elements, after, block)) {
-            tally_cpu_fill_settled(plan, acc, block, elements, stream, to);
-            settled++;
-        } else {
-            scan_run(plan, from, NULL, block, number, length, false, worker, acc, to);
-            changed++;
-        }
-        memcpy(acc, after, plan->acc_bytes);
-        done += block;
-    }
-    return done;
-}
-
-void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
-                        uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
-    const tally_computation *c = &plan->base.computation;
-    uint64_t done = 0;
-    if (n >= (uint64_t)2 * LEAST_SETTLED && tally_cpu_may_settle(plan))
-        done = scan_settled(plan, x, n, index, length, stream, worker, acc, out);
-    if (done == n)
-        return;
-    const uint64_t first = c->reverse ? 0 : done;
-    scan_run(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), n - done, index + first, length,
-             stream, worker, acc, tally_at_mutable(out, first, c->out_bytes * c->per_result));
 }
 
 void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,

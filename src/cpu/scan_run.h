@@ -17,9 +17,6 @@ size_t tally_cpu_run_bytes(const tally_cpu_plan *plan);
 void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         uint64_t length, bool stream, unsigned worker, void *acc, void *out);
 
-/* Input of a block of a scan that settles, at most; and how many more blocks may change than do not. */
-enum { TALLY_CPU_MOST_SETTLED = 16 * 1024, TALLY_CPU_TRIED_IN_VAIN = 4 };
-
 /* Whether the operator's value is one that most elements do not change: the smallest one, say, or whether any is not
  * zero. */
 bool tally_cpu_may_settle(const tally_cpu_plan *plan);

@@ -15,6 +15,7 @@ tally_cpu_narrow_scan_for PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, );
 
 #if defined(__AVX2__)
 #include "cpu/kernels/narrow_lanes.h"
+#include "cpu/kernels/settled.h"
 
 typedef enum operation { ADD, OR, XOR, LARGER } operation;
 
@@ -65,6 +66,14 @@ ALWAYS_INLINE v_u8 scan_vector(const narrow_scan *s, v_u8 x, v_u8 *before) {
     return combined(s, was, s->exclusive ? up_one(x, (v_u8){0}, s->bytes) : x);
 }
 
+/* Whether every prefix of a vector is the value before it, as in most vectors of a long scan for the largest element.
+ */
+ALWAYS_INLINE bool changes_nothing(const narrow_scan *s, v_u8 x, v_u8 before) {
+    if (s->op == LARGER)
+        return s->bytes == 1 ? !any_larger_u8(x, before) : !any_larger_u16((v_u16)x, (v_u16)before);
+    return s->op == OR && !any_bit((v_u64)(x & ~before));
+}
+
 /* The same where marks, -1, say that a group begins with 'start': a lane takes nothing from below the last mark. */
 ALWAYS_INLINE v_u8 scan_marked(const narrow_scan *s, v_u8 x, v_u8 marks, v_u8 start, v_u8 *before) {
     v_u8 begun = marks;
@@ -91,6 +100,11 @@ ALWAYS_INLINE void scan_bytes(const narrow_scan *s, const char *x, size_t n, v_u
     for (size_t k = 0; k < vectors; k++) {
         const size_t i = vectors_at + (s->reverse ? vectors - 1 - k : k) * VECTOR_BYTES;
         v_u8 v = read_vector(s, x + i);
+        if (changes_nothing(s, v, *before)) {
+            v = *before ^ s->flip;
+            memcpy(out + i, &v, sizeof v);
+            continue;
+        }
         v = scan_vector(s, s->reverse ? reversed_elements(v, s->bytes) : v, before);
         v = (s->reverse ? reversed_elements(v, s->bytes) : v) ^ s->flip;
         memcpy(out + i, &v, sizeof v);
@@ -127,9 +141,9 @@ ALWAYS_INLINE void scan_rows_at_once(const narrow_scan *s, const char *x, size_t
     const size_t step = VECTOR_BYTES / row * row, n = rows * row;
     const size_t vectors = n < VECTOR_BYTES ? 0 : (n - VECTOR_BYTES) / step + 1, rest = n - vectors * step;
     v_u8 marks, before = {0};
-    s_u8 places[VECTOR_BYTES];
-    for (size_t j = 0; j < VECTOR_BYTES; j++)
-        places[j] = (s->reverse ? row - 1 - j % row : j % row) < s->bytes ? 0xff : 0;
+    s_u8 places[2 * VECTOR_BYTES] = {0};
+    for (size_t j = s->reverse ? row - s->bytes : 0; j < VECTOR_BYTES; j += row)
+        memset(places + j, 0xff, s->bytes);
     memcpy(&marks, places, sizeof marks);
     marks = s->reverse ? reversed_elements(marks, s->bytes) : marks;
     v_u8 next = vectors ? read_vector(s, x) : read_part(s, x, rest);

@@ -9,6 +9,7 @@
  * before it is combined in. Only this last step waits for the vector before. */
 
 #include "cpu/kernels/classes.h"
+#include "cpu/kernels/settled.h"
 
 #define NAME(function) PASTE4(function, CLASS, _, WIDTH)
 #define E_T            PASTE2(e_, ELEMENT)
@@ -23,6 +24,7 @@
 #define SHIFT_UP       PASTE2(shift_up_, LANE)
 #define REVERSED       PASTE2(reversed_, LANE)
 #define LAST           PASTE2(last_, LANE)
+#define SETTLES(m)     (m == TALLY_MONOID_min || m == TALLY_MONOID_max || m == TALLY_MONOID_band || m == TALLY_MONOID_bor)
 
 #define HIGHEST   PASTE2(HIGHEST_, LANE)
 #define LOWEST    PASTE2(LOWEST_, LANE)
@@ -120,12 +122,30 @@ ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V 
                                    : NAME(scan_steps_)(m, x, exclusive, false, before);
 }
 
+/* Whether a vector changes nothing: no prefix differs from the value before it. So it is with most vectors of a long
+ * scan for the smallest element, whose loop then is a copy's. */
+ALWAYS_INLINE bool NAME(is_settled_)(tally_monoid m, L_V x, L_V before) {
+    if (m == TALLY_MONOID_min)
+        return !PASTE2(any_smaller_, LANE)(x, before);
+    if (m == TALLY_MONOID_max)
+        return !PASTE2(any_larger_, LANE)(x, before);
+    return !any_bit((v_u64)NAME(scan_combine_)(m, before, x) ^ (v_u64)before);
+}
+
 ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
                                        L_V *before, O_T *out) {
     for (size_t k = 0; k < vectors; k++) {
         size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
         L_V v = LOAD(x + i);
-        v = NAME(scan_vector_)(m, how.reverse ? REVERSED(v) : v, how.exclusive, before);
+        bool exclusive = how.exclusive;
+        if (SETTLES(m)) { /* what follows is rare, and need not be there for either form */
+            if (NAME(is_settled_)(m, v, *before)) {
+                memcpy(out + i, before, sizeof v);
+                continue;
+            }
+            NOT_IN_VECTORS(exclusive);
+        }
+        v = NAME(scan_vector_)(m, how.reverse ? REVERSED(v) : v, exclusive, before);
         if (how.reverse)
             v = REVERSED(v);
         memcpy(out + i, &v, sizeof v);
@@ -196,13 +216,9 @@ ALWAYS_INLINE void NAME(scan_rows_at_once_)(tally_monoid m, const E_T *x, size_t
     enum { UNITS = sizeof(L_T) / sizeof(s_u32) };
     const size_t step = LANES / extent * extent, n = rows * extent;
     const size_t vectors = n < LANES ? 0 : (n - LANES) / step + 1, rest = n - vectors * step;
-    s_u32 places[LANES_OF(s_u32)];
-    for (size_t l = 0; l < LANES; l++)
-        for (size_t u = 0; u < UNITS; u++)
-            places[(reverse ? LANES - 1 - l : l) * UNITS + u] =
-                (s_u32)((reverse ? extent - 1 - l % extent : l % extent) * UNITS + u);
-    v_u32 place;
-    memcpy(&place, places, sizeof place);
+    const v_u32 from_front = numbers_modulo(extent * UNITS);
+    const v_u32 from_back = (s_u32)((extent - 1) * UNITS) - from_front + 2 * (unit_numbers() % UNITS);
+    const v_u32 place = reverse ? (v_u32)REVERSED((L_V)from_back) : from_front;
     E_T last[LANES] = {0};
     memcpy(last, x + n - rest, rest * sizeof *x);
     L_V next = LOAD(vectors ? x : last), v;
@@ -490,7 +506,7 @@ ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *
 #define GROUPS_OF(name) NULL
 #endif
 
-/* The forward scans have code of their own; reverse scans decide in the loop. */
+/* The forward scans have code of their own; reverse scans, and those that settle, decide in the loop. */
 #define DEFINE_SCAN(name)                                                                                              \
     static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc,    \
                                               void *out) {                                                             \
@@ -498,8 +514,10 @@ ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *
         if (how.reverse)                                                                                               \
             NAME(scan_)                                                                                                \
         (TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){true, how.exclusive, how.stream, how.ahead}, start, out); \
-        else if (how.exclusive) NAME(scan_)(TALLY_MONOID_##name, x, n,                                                 \
-                                            (tally_cpu_scan_options){false, true, how.stream, how.ahead}, start, out); \
+        else if (how.exclusive || SETTLES(TALLY_MONOID_##name)) NAME(scan_)(                                           \
+            TALLY_MONOID_##name, x, n,                                                                                 \
+            (tally_cpu_scan_options){false, !SETTLES(TALLY_MONOID_##name) || how.exclusive, how.stream, how.ahead},    \
+            start, out);                                                                                               \
         else NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){false, false, how.stream, how.ahead},     \
                          start, out);                                                                                  \
     }                                                                                                                  \
@@ -553,6 +571,7 @@ ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *
 #undef COMBINE
 #undef ARE_NUMBERS
 #undef SCANS_EXTREMES
+#undef SETTLES
 #undef LAST
 #undef REVERSED
 #undef SHIFT_UP

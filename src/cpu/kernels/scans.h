@@ -25,14 +25,14 @@ typedef struct tally_cpu_moments_strip {
     double count;
 } tally_cpu_moments_strip;
 
-/* to[i] = x[i] lifted, of which the lowest 32 bits are kept */
-typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, uint32_t *to);
+/* to[i] = x[i] lifted: the lowest 32 bits of integers, f32 of floats. There is room for a vector behind 'to' */
+typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, void *to);
 
 /* Where a running extreme came from: places[i] = first + i where after[i], the extreme behind element i, is not
  * before[i], else the place before it. 'place' is that of before[0]; if it is negative, there is none, and element 0 is
- * the first. Returns the last place. */
+ * the first. Returns the last place. 'places' are i64 at any address. */
 typedef int64_t tally_cpu_follow(const void *before, const void *after, size_t n, uint64_t first, int64_t place,
-                                 int64_t *places);
+                                 void *places);
 
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
@@ -72,7 +72,7 @@ typedef struct tally_cpu_scans {
      * group begins in that direction, else 0. 'before' is the number that an element of the open group has first;
      * returned is the one after all. */
     uint64_t (*number)(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t before, uint64_t *counts);
-    /* of integers of up to 32 bits; NULL: there is none */
+    /* of types of up to 32 bits; NULL: there is none */
     tally_cpu_lift_32 *(*lift_32)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;

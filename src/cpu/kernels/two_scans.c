@@ -47,14 +47,15 @@ const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUN
 enum { BLOCK = 16 };
 #define DEFINE_FOLLOW(tag, bits, IS_NAN)                                                                               \
     ALWAYS_INLINE int64_t follow_some_##tag(const e_##tag *restrict a, const e_##tag *restrict b, size_t n,            \
-                                            uint64_t first, int64_t place, int64_t *restrict places) {                 \
+                                            uint64_t first, int64_t place, e_i64 *restrict places) {                   \
         for (size_t i = 0; i < n; i++)                                                                                 \
             places[i] = place = ((a[i] != b[i]) & !IS_NAN(a[i])) ? (int64_t)(first + i) : place;                       \
         return place;                                                                                                  \
     }                                                                                                                  \
     static int64_t follow_##tag(const void *before, const void *after, size_t n, uint64_t first, int64_t place,        \
-                                int64_t *restrict places) {                                                            \
+                                void *to) {                                                                            \
         const e_##tag *restrict a = before, *restrict b = after;                                                       \
+        e_i64 *restrict places = to;                                                                                   \
         size_t i = 0;                                                                                                  \
         place = place < 0 ? (int64_t)first : place;                                                                    \
         for (; i + BLOCK <= n; i += BLOCK) {                                                                           \
