@@ -15,12 +15,17 @@ enum {
 #define F_LANE VALUE_LANE
 #define F_SUM  horizontal_SUM
 #define F_EXP  PASTE2(shifted_exp_, VALUE_LANE)
+/* x is at most m, which is finite or NaN. */
+#define F_EXP_NEAR(x, m) PASTE2(exp_, VALUE_LANE)((x) - (m))
+#define F_IS_INFINITE(m) __builtin_isinf(m)
 /* Whether this largest value stands for itself as K_T. */
 #define F_IS_EXACT(largest) true
 #else
 #define F_LANE              f64
 #define F_SUM               horizontal_F64
 #define F_EXP               integer_exp
+#define F_EXP_NEAR          integer_exp
+#define F_IS_INFINITE(m)    false
 #define F_IS_EXACT(largest) ((largest) < 0x1p53 && (largest) > -0x1p53)
 #endif
 #define F_T       PASTE2(s_, F_LANE)
@@ -33,18 +38,20 @@ ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, K_T largest) {
     const K_V m = largest - (K_V){0};
     F_V sum[2] = {{0}, {0}};
     size_t i = 0;
+    if (F_IS_INFINITE(largest)) /* and so is the result, whatever the sum */
+        return (s_f64)n;
     for (; i + 2 * F_LANES <= n; i += 2 * F_LANES) {
-        sum[0] += F_EXP(F_LOAD(x + i), m);
-        sum[1] += F_EXP(F_LOAD(x + i + F_LANES), m);
+        sum[0] += F_EXP_NEAR(F_LOAD(x + i), m);
+        sum[1] += F_EXP_NEAR(F_LOAD(x + i + F_LANES), m);
     }
     if (i + F_LANES <= n) {
-        sum[0] += F_EXP(F_LOAD(x + i), m);
+        sum[0] += F_EXP_NEAR(F_LOAD(x + i), m);
         i += F_LANES;
     }
     if (i < n) {
         E_T rest[F_LANES];
         load_bytes(x + i, (n - i) * sizeof(E_T), rest);
-        sum[1] += PASTE2(first_lanes_, F_LANE)(F_EXP(F_LOAD(rest), m), n - i);
+        sum[1] += PASTE2(first_lanes_, F_LANE)(F_EXP_NEAR(F_LOAD(rest), m), n - i);
     }
     return F_SUM(TALLY_MONOID_sum, sum[0] + sum[1]);
 }
@@ -140,6 +147,22 @@ ALWAYS_INLINE void NAME(scan_exps)(const F_T *each, size_t count, s_f64 *sums) {
     }
 }
 
+/* prefixes[k], or in a reverse scan prefixes[count - 1 - k], is of the sum number k. */
+ALWAYS_INLINE void NAME(write_prefixes)(s_f64 largest, const s_f64 *sums, size_t count, bool reverse, A_T *prefixes) {
+    enum { LANES = LANES_OF(s_f64) };
+    const v_f64 splat = largest - (v_f64){0};
+    size_t k = 0;
+    for (; k + LANES <= count; k += LANES) {
+        v_f64 sum;
+        memcpy(&sum, sums + k, sizeof sum);
+        sum = reverse ? reversed_f64(sum) : sum;
+        const v_f64 pairs[2] = {in_turns_f64(splat, sum, false), in_turns_f64(splat, sum, true)};
+        memcpy(prefixes + (reverse ? count - LANES - k : k), pairs, sizeof pairs);
+    }
+    for (; k < count; k++)
+        prefixes[reverse ? count - 1 - k : k] = (A_T){largest, sums[k]};
+}
+
 /* Prefixes of at most FAR elements, each with a largest value of its own. */
 enum { NAME(FAR) = 32 };
 ALWAYS_INLINE A_T NAME(prefixes_apart)(const E_T *x, size_t n, bool reverse, bool exclusive, A_T acc, A_T *prefixes) {
@@ -191,7 +214,7 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
         const K_V splat = (K_T)largest - (K_V){0};
         for (size_t i = 0; i < count; i += F_LANES) { /* the last vector overlaps the one before */
             const size_t place = i + F_LANES <= count ? i : count - F_LANES;
-            const F_V value = F_EXP(F_LOAD(from + place), splat);
+            const F_V value = F_EXP_NEAR(F_LOAD(from + place), splat);
             memcpy(each + place, &value, sizeof value);
         }
         for (size_t i = 0; reverse && i < count / 2; i++) {
@@ -203,8 +226,7 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
             each[i] = 0;
         sums[0] = acc.c1 == 0 ? 0 : acc.c1 * exp(acc.c0 - largest);
         NAME(scan_exps)(each, count, sums);
-        for (size_t k = 0; k < count; k++)
-            prefixes[at + (reverse ? count - 1 - k : k)] = (A_T){largest, sums[exclusive ? k : k + 1]};
+        NAME(write_prefixes)(largest, sums + !exclusive, count, reverse, prefixes + at);
         acc = (A_T){largest, sums[count]};
     }
     return acc;
@@ -218,6 +240,8 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
 #undef F_LANES
 #undef F_LOAD
 #undef F_EXP
+#undef F_EXP_NEAR
+#undef F_IS_INFINITE
 #undef F_SUM
 #define FOLD         NAME(fold_in_blocks)
 #define FOLD_FROM    2
