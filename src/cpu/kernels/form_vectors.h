@@ -32,20 +32,6 @@ ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
     return SELECT_LANES(f64, (x == x), x, (v_f64){0} + (double)NAN);
 }
 
-/* log(x) of normal numbers with 28 bits. */
-ALWAYS_INLINE v_f64 near_log(v_f64 x) {
-    const v_f64 zero = {0};
-    const v_u64 root_half = (v_u64){0} + 0x3fe6a09e667f3bcd, magic = (v_u64){0} + 0x4338000000000000;
-    const v_u64 k = (((v_u64)x - root_half + (1ull << 62)) >> 52) - 1024;
-    const v_f64 m = (v_f64)((v_u64)x - (k << 52)), exponent = (v_f64)(magic + k) - 0x1.8p52;
-    const v_f64 s = near_quotient(m - 1, m + 1), z = s * s;
-    v_f64 sum = zero + 0x1.326cfe87c3e02p-2;
-    sum = add_product_f64(zero + 0x1.9957ac11295e9p-2, sum, z);
-    sum = add_product_f64(zero + 0x1.555587381e4c5p-1, sum, z);
-    sum = add_product_f64(zero + 0x1.fffffffa1f1e8p+0, sum, z);
-    return add_product_f64(s * sum, exponent, zero + 0x1.62e42fefa39efp-1);
-}
-
 /* log(x), or where x has none: of 0 it is -infinity, of infinity and NaN they themselves. None is subnormal. */
 ALWAYS_INLINE v_f64 log_or_itself(v_f64 value, v_f64 x) {
     enum { NO_LOGARITHM = 0x9f };
@@ -61,7 +47,7 @@ ALWAYS_INLINE v_f64 logsumexp_of(const double *pairs, bool is_near) {
     const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14),
                   odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const v_f64 sum = _mm512_permutex2var_pd(low, odds, high);
-    return _mm512_permutex2var_pd(low, evens, high) + log_or_itself(is_near ? near_log(sum) : log_f64(sum), sum);
+    return _mm512_permutex2var_pd(low, evens, high) + log_or_itself(log_f64(sum, is_near), sum);
 }
 
 /* The last ones, fewer than a vector. */

@@ -124,11 +124,11 @@ ALWAYS_INLINE double plain_log(double x) {
 #undef MULTIPLY_ADD
 
 #if defined(__AVX512F__)
-/* log(x) for numbers that are normal, with an error of about 2^-53 times 1 or the logarithm, whichever is larger;
- * log(1) is 0. x = 2^k m, with m from 47/64 to 47/32; tables have the reciprocal and the logarithm of m rounded to four
- * bits, and a polynomial has an error of at most 2^-54. This takes no division, for which a processor needs 16 cycles.
- */
-ALWAYS_INLINE v_f64 log_f64(v_f64 x) {
+/* log(x) for numbers that are normal, with an error of about 2^-53 (2^-29 if 'is_near') times 1 or the logarithm,
+ * whichever is larger; log(1) is 0. x = 2^k m, with m from 47/64 to 47/32; tables have the reciprocal and the logarithm
+ * of m rounded to four bits, and a polynomial has an error of at most 2^-54. This takes no division, for which a
+ * processor needs 16 cycles. */
+ALWAYS_INLINE v_f64 log_f64(v_f64 x, bool is_near) {
     static const _Alignas(64) s_f64 shares[16] = {0x1.0p+0,
                                                   0x1.e1e1e1e1e1e1ep-1,
                                                   0x1.c71c71c71c71cp-1,
@@ -167,11 +167,16 @@ ALWAYS_INLINE v_f64 log_f64(v_f64 x) {
     const v_f64 share = _mm512_permutex2var_pd(_mm512_load_pd(shares), place, _mm512_load_pd(shares + 8)),
                 log = _mm512_permutex2var_pd(_mm512_load_pd(logs), place, _mm512_load_pd(logs + 8));
     const v_f64 r = add_product_f64(zero - 1.0, (v_f64)((v_u64)x - ((v_u64)k << 52)), share);
-    v_f64 sum = add_product_f64(zero + 0x1.24f5f5f35291dp-3, zero - 0x1.0059b58d4b876p-3, r);
-    sum = add_product_f64(zero - 0x1.55554a1d3040bp-3, sum, r);
-    sum = add_product_f64(zero + 0x1.99998d22679c2p-3, sum, r);
-    sum = add_product_f64(zero - 0x1.000000002ce41p-2, sum, r);
-    sum = add_product_f64(zero + 0x1.555555558735fp-2, sum, r);
+    v_f64 sum;
+    if (is_near) {
+        sum = add_product_f64(zero + 0x1.557bc2d8ec8c4p-2, zero - 0x1.00200624968b0p-2, r);
+    } else {
+        sum = add_product_f64(zero + 0x1.24f5f5f35291dp-3, zero - 0x1.0059b58d4b876p-3, r);
+        sum = add_product_f64(zero - 0x1.55554a1d3040bp-3, sum, r);
+        sum = add_product_f64(zero + 0x1.99998d22679c2p-3, sum, r);
+        sum = add_product_f64(zero - 0x1.000000002ce41p-2, sum, r);
+        sum = add_product_f64(zero + 0x1.555555558735fp-2, sum, r);
+    }
     sum = add_product_f64(zero - 0.5, sum, r);
     sum = add_product_f64(r, sum, r * r);
     return sum + add_product_f64(log, __builtin_convertvector(k, v_f64), zero + 0x1.62e42fefa39efp-1);
