@@ -18,15 +18,20 @@ enum {
 /* x is at most m, which is finite or NaN. */
 #define F_EXP_NEAR(x, m) PASTE2(exp_, VALUE_LANE)((x) - (m))
 #define F_IS_INFINITE(m) __builtin_isinf(m)
+/* The larger one, which passes NaNs over: one instruction instead of three. The sums show them. */
+#define F_LARGER               PASTE2(larger_, VALUE_LANE)
+#define F_OR_NAN(largest, sum) ((largest) + ((sum) - (sum)))
 /* Whether this largest value stands for itself as K_T. */
 #define F_IS_EXACT(largest) true
 #else
-#define F_LANE              f64
-#define F_SUM               horizontal_F64
-#define F_EXP               integer_exp
-#define F_EXP_NEAR          integer_exp
-#define F_IS_INFINITE(m)    false
-#define F_IS_EXACT(largest) ((largest) < 0x1p53 && (largest) > -0x1p53)
+#define F_LANE                 f64
+#define F_SUM                  horizontal_F64
+#define F_EXP                  integer_exp
+#define F_EXP_NEAR             integer_exp
+#define F_IS_INFINITE(m)       false
+#define F_LARGER               PASTE2(max_, VALUE_LANE)
+#define F_OR_NAN(largest, sum) (largest)
+#define F_IS_EXACT(largest)    ((largest) < 0x1p53 && (largest) > -0x1p53)
 #endif
 #define F_T       PASTE2(s_, F_LANE)
 #define F_V       PASTE2(v_, F_LANE)
@@ -73,24 +78,21 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
 ALWAYS_INLINE void NAME(combine_columns)(const K_T *largest, const F_T *sum, A_T *acc) {
     enum { LANES = LANES_OF(s_f64) };
     for (size_t first = 0; first < F_LANES; first += LANES) {
-        s_f64 a[2][LANES], b[2][LANES];
-        v_f64 a0, a1, b0, b1;
-        for (size_t l = 0; l < LANES; l++) {
-            a[0][l] = acc[first + l].c0, a[1][l] = acc[first + l].c1;
-            b[0][l] = (s_f64)largest[first + l], b[1][l] = (s_f64)sum[first + l];
-        }
-        memcpy(&a0, a[0], sizeof a0), memcpy(&a1, a[1], sizeof a1);
-        memcpy(&b0, b[0], sizeof b0), memcpy(&b1, b[1], sizeof b1);
-        v_f64 m = b0;
-        if (any_bit((v_u64)a1)) {
+        v_f64 low, high;
+        memcpy(&low, acc + first, sizeof low);
+        memcpy(&high, (const char *)(acc + first) + sizeof low, sizeof high);
+        const v_f64 a0 = every_second_f64(low, high, 0), a1 = every_second_f64(low, high, 1);
+        const v_f64 b0 = PASTE2(load_f64_from_, VALUE_LANE)((const PASTE2(e_, VALUE_LANE) *)(largest + first));
+        const v_f64 b1 = PASTE2(load_f64_from_, F_LANE)((const PASTE2(e_, F_LANE) *)(sum + first));
+        v_f64 m = b0, both = b1;
+        if (any_bit((v_u64)a1)) { /* else nothing came before */
             m = max_f64(a0, b0);
-            a1 = sum_of_exps_f64(a0, a1, b0, b1);
-        } else { /* nothing came before */
-            a1 = b1;
+            both = sum_of_exps_f64(a0, a1, b0, b1);
         }
-        memcpy(a[0], &m, sizeof m), memcpy(a[1], &a1, sizeof a1);
-        for (size_t l = 0; l < LANES; l++)
-            acc[first + l] = (A_T){a[0][l], a[1][l]};
+        low = in_turns_f64(m, both, false);
+        high = in_turns_f64(m, both, true);
+        memcpy(acc + first, &low, sizeof low);
+        memcpy((char *)(acc + first) + sizeof low, &high, sizeof high);
     }
 }
 
@@ -101,12 +103,13 @@ ALWAYS_INLINE void NAME(fold_strip)(const E_T *x, size_t rows, size_t stride, A_
         K_V largest = F_LOAD(x);
         F_V sum = {0};
         for (size_t r = 1; r < count; r++)
-            largest = PASTE2(max_, VALUE_LANE)(largest, F_LOAD(x + r * stride));
+            largest = F_LARGER(F_LOAD(x + r * stride), largest);
         if (count == 1) /* a scan's row */
             sum += 1;
         else
             for (size_t r = 0; r < count; r++)
                 sum += F_EXP(F_LOAD(x + r * stride), largest);
+        largest = F_OR_NAN(largest, sum);
         K_T largest_of[F_LANES];
         F_T sum_of[F_LANES];
         memcpy(largest_of, &largest, sizeof largest), memcpy(sum_of, &sum, sizeof sum);
@@ -242,6 +245,8 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
 #undef F_EXP
 #undef F_EXP_NEAR
 #undef F_IS_INFINITE
+#undef F_LARGER
+#undef F_OR_NAN
 #undef F_SUM
 #define FOLD         NAME(fold_in_blocks)
 #define FOLD_FROM    2
