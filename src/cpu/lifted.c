@@ -355,18 +355,31 @@ typedef struct columns {
     void *acc, *out;
 } columns;
 
-/* Results of rows whose prefixes are at 'first' and in block->second. */
-static void lower_rows(const tally_cpu_plan *plan, const columns *s, uint64_t row, uint64_t rows, const void *first,
+/* block->counts = the number of each element in its column. It follows from that of the block before, if there is one:
+ * a loop over columns for each row took 0.5 ns an element of three columns. */
+static void count_rows(uint64_t number, uint64_t rows, uint64_t width, bool reverse, bool is_first,
                        tally_cpu_lifted_block *block) {
+    const uint64_t more = number - block->counts[0];
+    if (!is_first)
+        for (uint64_t i = 0; i < rows * width; i++)
+            block->counts[i] += more;
+    else
+        for (uint64_t r = 0; r < rows; r++)
+            for (uint64_t j = 0; j < width; j++)
+                block->counts[r * width + j] = reverse ? number - r : number + r;
+}
+
+/* Results of rows whose prefixes are at 'first' and in block->second. 'is_first': no block came before. */
+static void lower_rows(const tally_cpu_plan *plan, const columns *s, uint64_t row, uint64_t rows, const void *first,
+                       bool is_first, tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, counted = tally_cpu_lowers_by_count(plan);
     const size_t bytes = plan->lifted.bytes, out_bytes = c->out_bytes * c->per_result;
     const uint64_t index = s->index + row, number = c->reverse ? s->length - index - exclusive : index + !exclusive;
     void *out = tally_at_mutable(s->out, row * s->stride, out_bytes);
     if (s->width == s->stride) {
-        for (uint64_t r = 0; counted && r < rows; r++)
-            for (uint64_t j = 0; j < s->width; j++)
-                block->counts[r * s->width + j] = c->reverse ? number - r : number + r;
+        if (counted)
+            count_rows(number, rows, s->width, c->reverse, is_first, block);
         tally_cpu_lower_prefixes(plan, first, block->second, rows * s->width, (tally_counts){block->counts, 0, 0}, out);
         return;
     }
@@ -451,7 +464,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         if (plan->lifted.second)
             plan->lifted.second->columns(lifted, rows, width, width, how, second, block->second);
         if (!to_results)
-            lower_rows(plan, s, row, rows, scanned, block);
+            lower_rows(plan, s, row, rows, scanned, done == 0, block);
     }
     if (s->acc && !folds_carry)
         tally_cpu_join(plan, carry, second, width, before + s->rows, s->acc);

@@ -171,6 +171,7 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
                                                                : lower_integer;
         return;
     }
+    const tally_cpu_forms *const forms = &plan->device->level->forms[c->desc.op];
     const tally_monoid_class kind = tally_class_of(c->monoid);
     const tally_dtype in = tally_dtype_value(c->desc.in);
     const bool is_extreme = kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_VALUES || kind == TALLY_CLASS_MAGNITUDE;
@@ -182,7 +183,7 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
         plan->lower = lower_index;
     else if (kind == TALLY_CLASS_VALUES)
         plan->lower = lower_pair;
-    else if (!plan->device->level->forms[c->desc.op].from_i64)
+    else if (!forms->from_i64 && !forms->from_f64)
         plan->lower = lower_value;
     else if (suits_near(plan))
         plan->lower = lower_near;

@@ -20,6 +20,14 @@ size_t tally_cpu_packed_groups(uint64_t rows, uint64_t columns, size_t bytes) {
  * by the next row, which is why rows are copied in the order of their targets. */
 enum { BLOCK = 16, MOST_BLOCKS = 4 };
 
+/* How many of 'count' rows end within 'whole' bytes, if the first ends at byte 'end' and the others 'apart' bytes after
+ * each other. Few divide: of the rows of one group two divisions took longer than the copies. */
+static size_t rows_within(size_t whole, size_t end, size_t apart, size_t count) {
+    if (end + (count - 1) * apart <= whole)
+        return count;
+    return end > whole ? 0 : (whole - end) / apart + 1;
+}
+
 /* 'count' rows, 'apart' bytes from each other, one behind the other; 'blocks' is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void copy_rows(const char *from, size_t apart, size_t bytes, size_t blocks,
                                                             size_t count, char *to) {
@@ -108,10 +116,10 @@ void tally_cpu_pack(const void *source, size_t row_bytes, size_t rows, size_t gr
         const char *const first = from + r * row_bytes;
         char *const next = to + r * groups * row_bytes;
         /* whole blocks of as many groups do not pass the end on either side */
-        const size_t past = r * row_bytes + copied, past_next = r * groups * row_bytes + copied;
-        const size_t fit = past > whole ? 0 : (whole - past) / apart + 1;
-        const size_t fit_next = past_next > whole ? 0 : (whole - past_next) / row_bytes + 1;
-        const size_t count = blocks > MOST_BLOCKS ? 0 : least(groups, least(fit, fit_next));
+        const size_t count = blocks > MOST_BLOCKS
+                                 ? 0
+                                 : least(rows_within(whole, r * row_bytes + copied, apart, groups),
+                                         rows_within(whole, r * groups * row_bytes + copied, row_bytes, groups));
         switch (blocks) {
         case 1:
             copy_rows(first, apart, row_bytes, 1, count, next);

@@ -8,6 +8,7 @@
 
 #include "core/arithmetic.h"
 #include "cpu/exact.h"
+#include "cpu/few_rows.h"
 #include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
@@ -83,6 +84,10 @@ static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, uns
     const bool exclusive = plan->base.computation.desc.form == TALLY_EXCLUSIVE_SCAN;
     if (!exclusive && tally_cpu_result_is_element(plan)) {
         tally_cpu_convert_elements(plan, element_at(s, s->x, first), end - first, result_at(s, first));
+        return;
+    }
+    if (!exclusive && tally_cpu_has_few_rows(plan, 1)) {
+        tally_cpu_reduce_few_rows(plan, element_at(s, s->x, first), 1, end - first, end - first, result_at(s, first));
         return;
     }
     void *acc = tally_cpu_worker(plan, worker);
@@ -510,10 +515,9 @@ tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, u
     const uint64_t elements = s.outer * s.extent * s.inner;
     if (elements == 0)
         return TALLY_OK;
-    if (s.extent == 1 && !carry) { /* every element is a group, or a column of one row */
-        const bool spread = tally_cpu_scans_spread(plan);
-        s.outer = spread ? 1 : elements;
-        s.inner = spread ? elements : 1;
+    if (s.extent == 1 && !carry) { /* every element is a group */
+        s.outer = elements;
+        s.inner = 1;
     }
     s.stream = elements * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x;
     return s.inner == 1 && !packs_rows(&s) ? scan_groups(plan, &s) : scan_tiles_of_columns(plan, &s);

@@ -32,32 +32,39 @@ ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
     return SELECT_LANES(f64, (x == x), x, (v_f64){0} + (double)NAN);
 }
 
-/* log(x) as plain_log has it, with 28 bits. (With all bits a quotient by estimates takes as long as a division, which
- * other instructions go along with.) */
-ALWAYS_INLINE v_f64 near_log(v_f64 x) {
-    const v_f64 zero = {0};
-    const v_u64 root_half = (v_u64){0} + 0x3fe6a09e667f3bcd, magic = (v_u64){0} + 0x4338000000000000;
-    const v_u64 k = (((v_u64)x - root_half + (1ull << 62)) >> 52) - 1024;
-    const v_f64 m = (v_f64)((v_u64)x - (k << 52)), exponent = (v_f64)(magic + k) - 0x1.8p52;
-    const v_f64 s = near_quotient(m - 1, m + 1), z = s * s;
-    v_f64 sum = zero + 0x1.326cfe87c3e02p-2;
-    sum = add_product_f64(zero + 0x1.9957ac11295e9p-2, sum, z);
-    sum = add_product_f64(zero + 0x1.555587381e4c5p-1, sum, z);
-    sum = add_product_f64(zero + 0x1.fffffffa1f1e8p+0, sum, z);
-    v_f64 value = add_product_f64(s * sum, exponent, zero + 0x1.62e42fefa39efp-1);
-    enum { NO_LOGARITHM = 0xbf }; /* infinite, NaN or 0; none is subnormal */
+/* log(x), or where x has none: of 0 it is -infinity, of infinity and NaN they themselves. None is subnormal. */
+ALWAYS_INLINE v_f64 log_or_itself(v_f64 value, v_f64 x) {
+    enum { NO_LOGARITHM = 0x9f };
     const __mmask8 others = _mm512_fpclass_pd_mask(x, NO_LOGARITHM);
-    if (others)
-        value = _mm512_mask_mov_pd(value, others, SELECT_LANES(f64, (x == zero), zero - (double)INFINITY, x));
-    return value;
+    if (!others)
+        return value;
+    return _mm512_mask_mov_pd(value, others, SELECT_LANES(f64, (x == (v_f64){0}), (v_f64){0} - (double)INFINITY, x));
 }
 
 /* Each pair is a largest element and a sum of exponentials. */
-ALWAYS_INLINE v_f64 near_logsumexp_of(const double *pairs) {
+ALWAYS_INLINE v_f64 logsumexp_of(const double *pairs, bool is_near) {
     const v_f64 low = _mm512_loadu_pd(pairs), high = _mm512_loadu_pd(pairs + FORM_LANES);
     const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14),
                   odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
-    return _mm512_permutex2var_pd(low, evens, high) + near_log(_mm512_permutex2var_pd(low, odds, high));
+    const v_f64 sum = _mm512_permutex2var_pd(low, odds, high);
+    return _mm512_permutex2var_pd(low, evens, high) + log_or_itself(log_f64(sum, is_near), sum);
+}
+
+/* The last ones, fewer than a vector. */
+ALWAYS_INLINE v_f64 last_logsumexps(const double *pairs, size_t n, bool is_near) {
+    double padded[2 * FORM_LANES] = {0};
+    memcpy(padded, pairs, 2 * n * sizeof *pairs);
+    return logsumexp_of(padded, is_near);
+}
+
+ALWAYS_INLINE size_t logsumexps(const double *pairs, size_t n, e_f64 *values) {
+    size_t i = 0;
+    for (; i + FORM_LANES <= n; i += FORM_LANES)
+        _mm512_storeu_pd((double *)(values + i), without_payload(logsumexp_of(pairs + 2 * i, false)));
+    if (i < n)
+        _mm512_mask_storeu_pd(values + i, (__mmask8)((1u << (n - i)) - 1),
+                              without_payload(last_logsumexps(pairs + 2 * i, n - i, false)));
+    return n;
 }
 
 /* How many elements accumulators have: each its own number, all the same, or one more or less than the one before. */
@@ -91,6 +98,8 @@ static counting counting_of(tally_op op, tally_counts counts) {
         return whole;                                                                                                  \
     }                                                                                                                  \
     ALWAYS_INLINE size_t vectors_of_##type(tally_op op, const type *v, size_t n, tally_counts counts, e_f64 *values) { \
+        if (op == TALLY_LOGSUMEXP)                                                                                     \
+            return logsumexps((const double *)(const void *)v, n, values);                                             \
         if (op != TALLY_MEAN && op != TALLY_NORM2)                                                                     \
             return 0;                                                                                                  \
         switch (counting_of(op, counts)) {                                                                             \
@@ -106,7 +115,7 @@ static counting counting_of(tally_op op, tally_counts counts) {
 ALWAYS_INLINE v_f64 near_result(tally_op op, const double *v, size_t i, __mmask8 lanes, counting how,
                                 const uint64_t *each, v_f64 count, v_f64 share) {
     if (op == TALLY_LOGSUMEXP)
-        return near_logsumexp_of(v + 2 * i);
+        return logsumexp_of(v + 2 * i, true);
     const v_f64 acc = _mm512_maskz_loadu_pd(lanes, v + i);
     if (op == TALLY_NORM2)
         return near_root(acc);
@@ -129,11 +138,8 @@ ALWAYS_INLINE void near_results(tally_op op, const double *v, size_t n, counting
     if (i == n)
         return;
     const __mmask8 lanes = (__mmask8)((1u << (n - i)) - 1);
-    double pairs[2 * FORM_LANES] = {0};
-    if (op == TALLY_LOGSUMEXP)
-        memcpy(pairs, v + 2 * i, 2 * (n - i) * sizeof *v);
-    const v_f64 value =
-        op == TALLY_LOGSUMEXP ? near_logsumexp_of(pairs) : near_result(op, v, i, lanes, how, counts.each, count, share);
+    const v_f64 value = op == TALLY_LOGSUMEXP ? last_logsumexps(v + 2 * i, n - i, true)
+                                              : near_result(op, v, i, lanes, how, counts.each, count, share);
     _mm256_mask_storeu_ps(values + i, lanes, _mm512_cvtpd_ps(without_payload(value)));
 }
 

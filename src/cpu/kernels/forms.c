@@ -78,11 +78,15 @@ enum {
 #define NEAR_std       NULL
 #define NEAR_skewness  NULL
 #define NEAR_kurtosis  NULL
-#define ENTRY_FLOAT(name)                                                                                              \
-    { form_##name##_int64_t, form_##name##_uint64_t, form_##name##_double, NEAR_##name, TALLY_F64 }
-#define ENTRY_FLAG(name)                                                                                               \
+/* Accumulators of several numbers are f64. */
+#define ENTRY_FLOAT(name, C)                                                                                           \
+    {                                                                                                                  \
+        (C) > 1 ? NULL : form_##name##_int64_t, (C) > 1 ? NULL : form_##name##_uint64_t, form_##name##_double,         \
+            NEAR_##name, TALLY_F64                                                                                     \
+    }
+#define ENTRY_FLAG(name, C)                                                                                            \
     { form_##name##_int64_t, NULL, NULL, NULL, TALLY_U8 }
-#define ENTRY_SAME(name)                                                                                               \
+#define ENTRY_SAME(name, C)                                                                                            \
     { NULL, NULL, NULL, NULL, TALLY_DEFAULT }
 #define ENTRY_WIDE          ENTRY_SAME
 #define ENTRY_WIDE_UNSIGNED ENTRY_SAME
@@ -90,6 +94,7 @@ enum {
 #define ENTRY_INDEX         ENTRY_SAME
 extern const tally_cpu_forms PASTE4(tally_cpu_forms, _, TALLY_LEVEL, )[TALLY_USER];
 const tally_cpu_forms PASTE4(tally_cpu_forms, _, TALLY_LEVEL, )[TALLY_USER] = {
-#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...) [TALLY_##ENUMERATOR] = ENTRY_##result(name),
+#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...)                                                   \
+    [TALLY_##ENUMERATOR] = ENTRY_##result(name, COMPONENTS_##monoid),
 #include "core/operators.def"
 };

@@ -15,13 +15,23 @@ enum {
 #define F_LANE VALUE_LANE
 #define F_SUM  horizontal_SUM
 #define F_EXP  PASTE2(shifted_exp_, VALUE_LANE)
+/* x is at most m, which is finite or NaN. */
+#define F_EXP_NEAR(x, m) PASTE2(exp_, VALUE_LANE)((x) - (m))
+#define F_IS_INFINITE(m) __builtin_isinf(m)
+/* The larger one, which passes NaNs over: one instruction instead of three. The sums show them. */
+#define F_LARGER               PASTE2(larger_, VALUE_LANE)
+#define F_OR_NAN(largest, sum) ((largest) + ((sum) - (sum)))
 /* Whether this largest value stands for itself as K_T. */
 #define F_IS_EXACT(largest) true
 #else
-#define F_LANE              f64
-#define F_SUM               horizontal_F64
-#define F_EXP               integer_exp
-#define F_IS_EXACT(largest) ((largest) < 0x1p53 && (largest) > -0x1p53)
+#define F_LANE                 f64
+#define F_SUM                  horizontal_F64
+#define F_EXP                  integer_exp
+#define F_EXP_NEAR             integer_exp
+#define F_IS_INFINITE(m)       false
+#define F_LARGER               PASTE2(max_, VALUE_LANE)
+#define F_OR_NAN(largest, sum) (largest)
+#define F_IS_EXACT(largest)    ((largest) < 0x1p53 && (largest) > -0x1p53)
 #endif
 #define F_T       PASTE2(s_, F_LANE)
 #define F_V       PASTE2(v_, F_LANE)
@@ -33,18 +43,20 @@ ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, K_T largest) {
     const K_V m = largest - (K_V){0};
     F_V sum[2] = {{0}, {0}};
     size_t i = 0;
+    if (F_IS_INFINITE(largest)) /* and so is the result, whatever the sum */
+        return (s_f64)n;
     for (; i + 2 * F_LANES <= n; i += 2 * F_LANES) {
-        sum[0] += F_EXP(F_LOAD(x + i), m);
-        sum[1] += F_EXP(F_LOAD(x + i + F_LANES), m);
+        sum[0] += F_EXP_NEAR(F_LOAD(x + i), m);
+        sum[1] += F_EXP_NEAR(F_LOAD(x + i + F_LANES), m);
     }
     if (i + F_LANES <= n) {
-        sum[0] += F_EXP(F_LOAD(x + i), m);
+        sum[0] += F_EXP_NEAR(F_LOAD(x + i), m);
         i += F_LANES;
     }
     if (i < n) {
         E_T rest[F_LANES];
         load_bytes(x + i, (n - i) * sizeof(E_T), rest);
-        sum[1] += PASTE2(first_lanes_, F_LANE)(F_EXP(F_LOAD(rest), m), n - i);
+        sum[1] += PASTE2(first_lanes_, F_LANE)(F_EXP_NEAR(F_LOAD(rest), m), n - i);
     }
     return F_SUM(TALLY_MONOID_sum, sum[0] + sum[1]);
 }
@@ -66,24 +78,21 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
 ALWAYS_INLINE void NAME(combine_columns)(const K_T *largest, const F_T *sum, A_T *acc) {
     enum { LANES = LANES_OF(s_f64) };
     for (size_t first = 0; first < F_LANES; first += LANES) {
-        s_f64 a[2][LANES], b[2][LANES];
-        v_f64 a0, a1, b0, b1;
-        for (size_t l = 0; l < LANES; l++) {
-            a[0][l] = acc[first + l].c0, a[1][l] = acc[first + l].c1;
-            b[0][l] = (s_f64)largest[first + l], b[1][l] = (s_f64)sum[first + l];
-        }
-        memcpy(&a0, a[0], sizeof a0), memcpy(&a1, a[1], sizeof a1);
-        memcpy(&b0, b[0], sizeof b0), memcpy(&b1, b[1], sizeof b1);
-        v_f64 m = b0;
-        if (any_bit((v_u64)a1)) {
+        v_f64 low, high;
+        memcpy(&low, acc + first, sizeof low);
+        memcpy(&high, (const char *)(acc + first) + sizeof low, sizeof high);
+        const v_f64 a0 = every_second_f64(low, high, 0), a1 = every_second_f64(low, high, 1);
+        const v_f64 b0 = PASTE2(load_f64_from_, VALUE_LANE)((const PASTE2(e_, VALUE_LANE) *)(largest + first));
+        const v_f64 b1 = PASTE2(load_f64_from_, F_LANE)((const PASTE2(e_, F_LANE) *)(sum + first));
+        v_f64 m = b0, both = b1;
+        if (any_bit((v_u64)a1)) { /* else nothing came before */
             m = max_f64(a0, b0);
-            a1 = sum_of_exps_f64(a0, a1, b0, b1);
-        } else { /* nothing came before */
-            a1 = b1;
+            both = sum_of_exps_f64(a0, a1, b0, b1);
         }
-        memcpy(a[0], &m, sizeof m), memcpy(a[1], &a1, sizeof a1);
-        for (size_t l = 0; l < LANES; l++)
-            acc[first + l] = (A_T){a[0][l], a[1][l]};
+        low = in_turns_f64(m, both, false);
+        high = in_turns_f64(m, both, true);
+        memcpy(acc + first, &low, sizeof low);
+        memcpy((char *)(acc + first) + sizeof low, &high, sizeof high);
     }
 }
 
@@ -94,12 +103,13 @@ ALWAYS_INLINE void NAME(fold_strip)(const E_T *x, size_t rows, size_t stride, A_
         K_V largest = F_LOAD(x);
         F_V sum = {0};
         for (size_t r = 1; r < count; r++)
-            largest = PASTE2(max_, VALUE_LANE)(largest, F_LOAD(x + r * stride));
+            largest = F_LARGER(F_LOAD(x + r * stride), largest);
         if (count == 1) /* a scan's row */
             sum += 1;
         else
             for (size_t r = 0; r < count; r++)
                 sum += F_EXP(F_LOAD(x + r * stride), largest);
+        largest = F_OR_NAN(largest, sum);
         K_T largest_of[F_LANES];
         F_T sum_of[F_LANES];
         memcpy(largest_of, &largest, sizeof largest), memcpy(sum_of, &sum, sizeof sum);
@@ -138,6 +148,22 @@ ALWAYS_INLINE void NAME(scan_exps)(const F_T *each, size_t count, s_f64 *sums) {
         memcpy(sums + k + 1, &result, sizeof result);
         before += last_f64(v);
     }
+}
+
+/* prefixes[k], or in a reverse scan prefixes[count - 1 - k], is of the sum number k. */
+ALWAYS_INLINE void NAME(write_prefixes)(s_f64 largest, const s_f64 *sums, size_t count, bool reverse, A_T *prefixes) {
+    enum { LANES = LANES_OF(s_f64) };
+    const v_f64 splat = largest - (v_f64){0};
+    size_t k = 0;
+    for (; k + LANES <= count; k += LANES) {
+        v_f64 sum;
+        memcpy(&sum, sums + k, sizeof sum);
+        sum = reverse ? reversed_f64(sum) : sum;
+        const v_f64 pairs[2] = {in_turns_f64(splat, sum, false), in_turns_f64(splat, sum, true)};
+        memcpy(prefixes + (reverse ? count - LANES - k : k), pairs, sizeof pairs);
+    }
+    for (; k < count; k++)
+        prefixes[reverse ? count - 1 - k : k] = (A_T){largest, sums[k]};
 }
 
 /* Prefixes of at most FAR elements, each with a largest value of its own. */
@@ -191,7 +217,7 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
         const K_V splat = (K_T)largest - (K_V){0};
         for (size_t i = 0; i < count; i += F_LANES) { /* the last vector overlaps the one before */
             const size_t place = i + F_LANES <= count ? i : count - F_LANES;
-            const F_V value = F_EXP(F_LOAD(from + place), splat);
+            const F_V value = F_EXP_NEAR(F_LOAD(from + place), splat);
             memcpy(each + place, &value, sizeof value);
         }
         for (size_t i = 0; reverse && i < count / 2; i++) {
@@ -203,8 +229,7 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
             each[i] = 0;
         sums[0] = acc.c1 == 0 ? 0 : acc.c1 * exp(acc.c0 - largest);
         NAME(scan_exps)(each, count, sums);
-        for (size_t k = 0; k < count; k++)
-            prefixes[at + (reverse ? count - 1 - k : k)] = (A_T){largest, sums[exclusive ? k : k + 1]};
+        NAME(write_prefixes)(largest, sums + !exclusive, count, reverse, prefixes + at);
         acc = (A_T){largest, sums[count]};
     }
     return acc;
@@ -218,6 +243,10 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
 #undef F_LANES
 #undef F_LOAD
 #undef F_EXP
+#undef F_EXP_NEAR
+#undef F_IS_INFINITE
+#undef F_LARGER
+#undef F_OR_NAN
 #undef F_SUM
 #define FOLD         NAME(fold_in_blocks)
 #define FOLD_FROM    2

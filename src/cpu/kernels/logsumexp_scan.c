@@ -18,27 +18,21 @@ enum { LANES = LANES_OF(s_f64) };
 
 /* False if one is not finite. */
 static bool are_near(const double *x, size_t n, double distance, double *largest) {
-    const size_t whole = n - n % LANES;
     v_f64 v, top = (v_f64){0} + x[0];
     v_i64 near = (v_i64)(top == top);
-    for (size_t i = 0; i < whole; i += LANES) {
+    for (size_t i = 0; i < n; i += LANES) {
         memcpy(&v, x + i, sizeof v);
         top = larger_f64(top, v);
     }
     double own = x[0];
     for (size_t l = 0; l < LANES; l++)
         own = top[l] > own ? top[l] : own;
-    for (size_t i = whole; i < n; i++)
-        own = x[i] > own ? x[i] : own;
-    for (size_t i = 0; i < whole; i += LANES) {
+    for (size_t i = 0; i < n; i += LANES) {
         memcpy(&v, x + i, sizeof v);
         near &= (v_i64)(own - v <= distance + (v_f64){0});
     }
-    bool rest = true;
-    for (size_t i = whole; i < n; i++)
-        rest &= own - x[i] <= distance;
     *largest = own;
-    return rest && !any_bit((v_u64)~near);
+    return !any_bit((v_u64)~near);
 }
 
 ALWAYS_INLINE open_group scan_near(v_f64 x, v_u64 number, double largest, open_group *open) {
@@ -61,34 +55,21 @@ ALWAYS_INLINE void scan_block(const double *x, const uint64_t *numbers, size_t n
                               double largest, double *acc) {
     open_group open = {(v_f64){0} + LOWEST_f64, {0}}, before = open;
     for (size_t done = 0; done < n; done += LANES) {
-        const size_t left = n - done < LANES ? n - done : (size_t)LANES, first = how.reverse ? n - done - left : done;
-        v_f64 v = {0};
-        v_u64 number = (v_u64){0} + 1;
-        if (left == LANES) { /* constants, as copies of other lengths are calls */
-            memcpy(&v, x + first, sizeof v);
-            memcpy(&number, numbers + done, sizeof number);
-            v = how.reverse ? reversed_f64(v) : v;
-        } else { /* groups of one element fill the vector up */
-            for (size_t l = 0; l < left; l++) {
-                v[l] = x[how.reverse ? first + left - 1 - l : first + l];
-                number[l] = numbers[done + l];
-            }
-        }
+        const size_t first = how.reverse ? n - done - LANES : done;
+        v_f64 v;
+        v_u64 number;
+        memcpy(&v, x + first, sizeof v);
+        memcpy(&number, numbers + done, sizeof number);
+        v = how.reverse ? reversed_f64(v) : v;
         open_group prefix = near ? scan_near(v, number, largest, &open) : scan_apart(v, number, &open);
         if (how.exclusive)
             prefix = moved_up(prefix, number, &before);
-        if (how.reverse && left == LANES)
+        if (how.reverse)
             prefix = (open_group){reversed_f64(prefix.largest), reversed_f64(prefix.sum)};
-        const v_f64 pairs[2] = {in_turns_f64(prefix.largest, prefix.sum, false),
-                                in_turns_f64(prefix.largest, prefix.sum, true)};
-        if (left == LANES) {
-            memcpy(acc + 2 * first, pairs, sizeof pairs);
-        } else {
-            for (size_t l = 0; l < left; l++) {
-                const size_t i = how.reverse ? first + left - 1 - l : first + l;
-                acc[2 * i] = prefix.largest[l], acc[2 * i + 1] = prefix.sum[l];
-            }
-        }
+        const v_f64 low = in_turns_f64(prefix.largest, prefix.sum, false),
+                    high = in_turns_f64(prefix.largest, prefix.sum, true);
+        memcpy(acc + 2 * first, &low, sizeof low);
+        memcpy(acc + 2 * first + LANES, &high, sizeof high);
     }
 }
 

@@ -186,15 +186,15 @@ typedef struct open_group {
     uint64_t rebased_at; /* elements that it has before the shift is moved to their mean */
 } open_group;
 
-/* The first element of a group is its shift, until a vector ends after REBASED or more of its elements. Then the mean
- * is, and again whenever they have doubled. So a twelfth is left at least of the squares of the first, and later a
- * quarter. */
+/* The first element of a group is its shift, until a vector ends inside the group after REBASED or more of its
+ * elements. Then their mean is, and again whenever they have doubled. So a twelfth is left at least of the squares of
+ * the first, and later a quarter. */
 enum { REBASED = 4 };
 
 /* Moves the shift to the mean of n elements, up to rounding; the sums follow what the shift has really moved by. */
 static void rebase(open_group *open, double n) {
     const v_f64 before = open->shift, sum = open->sum;
-    open->shift += sum / n;
+    open->shift += sum * (1 / n); /* the quotient waits for no sum */
     const v_f64 moved = open->shift - before;
     open->sum = add_product_f64(sum, moved, (v_f64){0} - n);
     open->squares -= moved * (sum + open->sum);
@@ -243,7 +243,8 @@ ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size
         memcpy(out + first, &v, sizeof v);
         const uint64_t last = numbers[done + LANES - 1];
         open.rebased_at = last <= LANES ? REBASED : open.rebased_at;
-        if (last >= open.rebased_at) {
+        const bool goes_on = left > LANES && numbers[done + LANES] != 1;
+        if (goes_on && last >= open.rebased_at) {
             rebase(&open, (double)last);
             open.rebased_at = 2 * last;
         }

@@ -51,9 +51,8 @@ typedef struct tally_cpu_scans {
      * False if a square overflows or an element is not finite. out is not x. */
     bool (*moments_of_groups)(const void *x, const uint64_t *numbers, size_t n, tally_cpu_spread how, void *out);
     /* Running logsumexps of whole groups: acc[2 i], acc[2 i + 1] = largest element and sum of exponentials. numbers as
-     * above; there are some. 'is_narrow': results have at most the digits of f32. Only how.reverse and how.exclusive
-     * count
-     */
+     * above; n is a multiple of 8. 'is_narrow': results have at most the digits of f32. Only how.reverse and
+     * how.exclusive count. */
     void (*logsumexp_of_groups)(const double *x, const uint64_t *numbers, size_t n, tally_cpu_scan_options how,
                                 bool is_narrow, double *acc);
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that

@@ -14,9 +14,13 @@
 ALWAYS_INLINE v_f64 quotient_by_f64(v_f64 x, v_f64 by, v_f64 share) {
 #if defined(__AVX512F__)
     enum { NOT_NORMAL = 0xbf }; /* infinite, NaN, 0 or subnormal: it has no exact rest */
-    const v_f64 near = x * share, quotient = add_product_f64(near, add_product_f64(x, -near, by), share);
-    const __mmask8 others = _mm512_fpclass_pd_mask(near, NOT_NORMAL);
-    return others ? (v_f64)_mm512_mask_div_pd(quotient, others, x, by) : quotient;
+    const v_f64 near = x * share;
+    __mmask8 others = _mm512_fpclass_pd_mask(near, NOT_NORMAL);
+    v_f64 quotient = _mm512_mask3_fmadd_pd(add_product_f64(x, -near, by), share, near, (__mmask8)~others);
+    /* Of zero the product is the quotient: the variance of each group's first element, say. */
+    if (others && (others = _mm512_mask_cmp_pd_mask(others, x, _mm512_setzero_pd(), _CMP_NEQ_UQ)) != 0)
+        quotient = _mm512_mask_div_pd(quotient, others, x, by);
+    return quotient;
 #else
     (void)share;
     return x / by;
@@ -35,11 +39,12 @@ ALWAYS_INLINE v_f64 quotient_f64(v_f64 x, v_f64 by) {
 
 ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
 #if defined(__AVX512F__)
-    /* Numbers from 2^-959 to the largest. Others are 0, infinite, NaN or negative, or the rest is not exact. */
+    /* Numbers from 2^-959 to the largest. Others are -0, infinite, NaN or negative, or the rest is not exact. */
     const uint64_t least = (uint64_t)64 << 52, infinity = (uint64_t)2047 << 52;
-    const __mmask8 others =
-        _mm512_cmpge_epu64_mask((__m512i)((v_u64)x - least), _mm512_set1_epi64((int64_t)(infinity - least)));
-    const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_rsqrt14_pd(x);
+    const __mmask8 counts = _mm512_test_epi64_mask((__m512i)x, (__m512i)x); /* +0 is its own root */
+    const __mmask8 others = _mm512_mask_cmpge_epu64_mask(counts, (__m512i)((v_u64)x - least),
+                                                         _mm512_set1_epi64((int64_t)(infinity - least)));
+    const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_maskz_rsqrt14_pd(counts, x);
     v_f64 root = x * guess, half = guess * one_half;
     UNROLL_8 for (int step = 0; step < 2; step++) {
         const v_f64 off = add_product_f64(one_half, -root, half);
@@ -57,13 +62,14 @@ ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
 #endif
 }
 
-/* sqrt(x / by), to hardly more than a unit in the last place; 'by' is an integer from 1 to 2^100. */
+/* sqrt(x / by), to hardly more than a unit in the last place; 'by' is an integer from 1 to 2^100, and x is not -0. */
 ALWAYS_INLINE v_f64 root_of_quotient_f64(v_f64 x, v_f64 by) {
 #if defined(__AVX512F__)
     const uint64_t least = (uint64_t)123 << 52, most = (uint64_t)1923 << 52; /* 2^-900 and 2^900 */
+    const __mmask8 counts = _mm512_test_epi64_mask((__m512i)x, (__m512i)x);  /* 0 is its own root */
     const __mmask8 others =
-        _mm512_cmpge_epu64_mask((__m512i)((v_u64)x - least), _mm512_set1_epi64((int64_t)(most - least)));
-    const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_rsqrt14_pd(x * by);
+        _mm512_mask_cmpge_epu64_mask(counts, (__m512i)((v_u64)x - least), _mm512_set1_epi64((int64_t)(most - least)));
+    const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_maskz_rsqrt14_pd(counts, x * by);
     v_f64 root = x * guess, half = guess * one_half;
     const v_f64 off = add_product_f64(one_half, -(root * by), half);
     root = add_product_f64(root, root, off);

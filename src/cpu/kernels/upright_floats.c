@@ -90,20 +90,29 @@ static bool fold_moments(const double *columns, size_t stride, const uint32_t *l
             memcpy(&largest, x, sizeof largest);                                                                       \
             for (size_t k = 1; k < longest; k++) {                                                                     \
                 memcpy(&row, x + k * stride, sizeof row);                                                              \
-                largest = max_##tag(largest, row);                                                                     \
+                largest = larger_##tag(row, largest); /* which passes NaNs over */                                     \
             }                                                                                                          \
             for (size_t k = 0; k < longest; k++) {                                                                     \
                 memcpy(&row, x + k * stride, sizeof row);                                                              \
                 const v_##tag e = shifted_exp_##tag(row, largest);                                                     \
                 sum += (v_##tag)((v_i##bits)e & (n > (s_i##bits)k));                                                   \
             }                                                                                                          \
+            largest += sum - sum; /* NaN if the sum is */                                                              \
             largest = SELECT_LANES(tag, (n > 0), largest, ((v_##tag){0} + LOWEST_##tag));                              \
             memcpy(own[0], &largest, sizeof largest);                                                                  \
             memcpy(own[1], &sum, sizeof sum);                                                                          \
-            for (size_t l = 0; l < LANES && i + l < count; l++) {                                                      \
-                s_f64 *const to = (s_f64 *)acc + 2 * (i + l);                                                          \
-                to[0] = (s_f64)own[0][l], to[1] = (s_f64)own[1][l];                                                    \
+            s_f64 pairs[2 * LANES];                                                                                    \
+            for (size_t l = 0; l < LANES; l += LANES_OF(s_f64)) {                                                      \
+                const v_f64 first = load_f64_from_##tag((const e_##tag *)own[0] + l),                                  \
+                            second = load_f64_from_##tag((const e_##tag *)own[1] + l);                                 \
+                const v_f64 low = in_turns_f64(first, second, false), high = in_turns_f64(first, second, true);        \
+                memcpy(pairs + 2 * l, &low, sizeof low);                                                               \
+                memcpy(pairs + 2 * l + LANES_OF(s_f64), &high, sizeof high);                                           \
             }                                                                                                          \
+            if (i + LANES <= count)                                                                                    \
+                memcpy((s_f64 *)acc + 2 * i, pairs, sizeof pairs);                                                     \
+            else                                                                                                       \
+                memcpy((s_f64 *)acc + 2 * i, pairs, 2 * (count - i) * sizeof *pairs);                                  \
         }                                                                                                              \
         return true;                                                                                                   \
     }
