@@ -4,12 +4,8 @@
 
 /* ---- finishers ---- */
 
-template <bool IsWide> struct bits_of {
-    typedef uint32 type;
-};
-template <> struct bits_of<true> {
-    typedef uint64 type;
-};
+template <bool IsWide> struct bits_of { typedef uint32 type; };
+template <> struct bits_of<true> { typedef uint64 type; };
 typedef typename bits_of<(ITEMS > 32)>::type bits_t;
 
 typedef since_head<lane_t, uint32> state; /* of stretches, with positions counted from the tile's beginning */
@@ -23,7 +19,9 @@ constexpr int vector_of_results(int v) {
 struct results_writer {
     enum {
         BYTES = ITEMS * sizeof(result_t),
-        WORD_BYTES = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4, /* whose number in a stretch is odd, if it can be */
+        WORD_BYTES = BYTES % 16 == 0  ? 16
+                     : BYTES % 8 == 0 ? 8
+                                      : 4, /* whose number in a stretch is odd, if it can be */
         A_WORD = WORD_BYTES / sizeof(result_t),
         WORDS = BYTES / WORD_BYTES
     };
@@ -71,7 +69,8 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
 }
 
 /* Items behind the end may be added, too, as no result follows them; a test of each would take as long as a sum does. A
- * user's operator might not bear them, nor a window. The sums of stretches must be right where a block's only tile is published. */
+ * user's operator might not bear them, nor a window. The sums of stretches must be right where a block's only tile is
+ * published. */
 constexpr bool ADDS_ABSENT = !REVERSE && !IS_USER && !IN_WINDOW, SUMS_ABSENT = ADDS_ABSENT && !HAS_ONE_TILE;
 
 /* Writes a tile's results, which this team has put into the ring, to memory: the storer copies them in bulk if
@@ -206,28 +205,48 @@ inline state scan_team(uint8 *memory, int team, int thread, state mine) {
     return join(warps, before);
 }
 
-inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
-                        int in_turn, bool has_base, const acc_t &base) {
-    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread, there = items_there(t, stretch);
-    int absent = REVERSE ? ITEMS - there : 0; /* items before the first in logical order */
-    uint64 low = t.low + stretch * ITEMS;     /* physical position of the lowest item */
-    uint64 first = REVERSE ? p.n - low - there : low;
-    uint64 column = first + p.before; /* of the first item there: elements of its group before it */
-    bits_t heads = 0;
+/* A thread's stretch of a tile that has arrived. */
+struct span {
+    int stretch, there; /* which one, and how many of its items the tile has */
+    int absent;         /* items before the first in logical order */
+    uint64 low;         /* physical position of the lowest item */
+    uint64 first;       /* logical position of the first item there */
+    uint64 column;      /* of that one: elements of its group before it */
+    bits_t heads;
+
+    /* The last head's item, or 0. */
+    int last() const { return !heads ? 0 : sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads); }
+};
+inline span begin_stretch(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread) {
+    span r;
+    r.stretch = REVERSE ? FINISHERS - 1 - thread : thread;
+    r.there = items_there(t, r.stretch);
+    r.absent = REVERSE ? ITEMS - r.there : 0;
+    r.low = t.low + r.stretch * ITEMS;
+    r.first = REVERSE ? p.n - r.low - r.there : r.low;
+    r.column = r.first + p.before;
+    r.heads = 0;
     s.full[here.at].wait(here.parity);
     if (GROUPS == ROWS)
-        column = remainder(first, p.extent);
+        r.column = remainder(r.first, p.extent);
 #if GROUPS == KEYS
     mark_keys(s, p, t, here.at, team, thread);
 #endif
-    if (GROUPS != ALL && there) {
-        heads = find_heads(s, p, t, here.at, team, stretch, column);
+    if (GROUPS != ALL && r.there) {
+        r.heads = find_heads(s, p, t, here.at, team, r.stretch, r.column);
         if (GROUPS == ROWS)
-            heads <<= absent;
-        heads &= ((bits_t)2 << (there - 1)) - 1 << absent;
+            r.heads <<= r.absent;
+        r.heads &= ((bits_t)2 << (r.there - 1)) - 1 << r.absent;
     }
     if (GROUPS == ROWS)
-        column += p.before;
+        r.column += p.before;
+    return r;
+}
+
+inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
+                        int in_turn, bool has_base, const acc_t &base) {
+    const span place_of_mine = begin_stretch(s, p, t, here, team, thread);
+    const auto [stretch, there, absent, low, first, column, heads] = place_of_mine;
     stretch_of<in_t, ITEMS> items;
     items.read(s.tile[here.at], shift_of(p.x + t.low), stretch);
     stretch_of<in_t, HAS_SECOND ? ITEMS : 16 / sizeof(in_t)> partners;
@@ -244,7 +263,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
                      index_of(p, at, at_column));
     };
 
-    const int last = heads ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads)) : 0;
+    const int last = place_of_mine.last();
     const bool has_last = p.total && there && first + there == p.n;
     if (has_last) { /* what the stretch adds to the sum of all, while its elements are in memory */
         const in_t *x = (const in_t *)(s.tile[here.at] + shift_of(p.x + t.low)) + stretch * ITEMS;

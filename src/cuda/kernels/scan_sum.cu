@@ -106,6 +106,10 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         const uint64 at = t.low + e, column = of_first + (REVERSE ? t.count - 1 - e : e) + p.before;
         sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0), index_of(p, at, column));
     };
+#if WORD_KIND && !defined(OF_COLUMNS)
+    if (shift_of(p.x + t.low) % sizeof(in_t) == 0)
+        return sum_words(memory, shift_of(p.x + t.low), thread, from, to);
+#endif
 #if COMMUTES
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
     /* where they are not aligned, a vector is made of two */
@@ -184,16 +188,6 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         total.a1 = total.a0 == total.a0 ? 1 : total.a0; /* infinite, or NaN */
     }
     return total;
-#elif SUMS_BYTES
-    if (from == 0 && to == TILE) {
-#pragma unroll 10
-        for (int v = thread; v < vectors; v += SUMMERS) {
-            const uint4 bits = vector_at(memory, shift, v, shift == 0);
-            sum.acc.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.acc.a0));
-            sum.acc.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.acc.a0));
-        }
-        return sum.sum();
-    }
 #endif
     if (SMALL) {
         each([&](int e, int, in_t x, in_t y) { add(e, x, y); });
