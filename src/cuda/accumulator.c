@@ -296,6 +296,11 @@ bool tally_cuda_lowers_cheaply(const tally_computation *c) {
             tally_lower_component(tally_cuda_lower(c)) >= 0);
 }
 
+bool tally_cuda_scans_flags(const tally_computation *c) {
+    return tally_is_scan(c) && !c->exact && tally_cuda_is_flag(c) && c->out_bytes == 1 &&
+           !tally_dtype_is_float(c->desc.out);
+}
+
 int tally_cuda_word_kind(const tally_computation *c) {
     enum { NONE, OR, XOR, LARGEST, SUM };
     if (!tally_is_scan(c) || c->exact || c->in_bytes > 2 || c->out_bytes != c->in_bytes || c->per_result != 1 ||

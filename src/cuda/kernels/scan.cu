@@ -12,8 +12,8 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
     here.advance(team);
     for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1) {
         const tile t = tile_at(p, turn);
-#if WORD_KIND
-        finish_words(s, p, t, here, team, thread, in_turn, has_base, base);
+#if BY_WORDS
+        finish_by_words<packed_stretch>(s, p, t, here, team, thread, in_turn, has_base, base);
 #elif HAS_TERMS
         if (!finish_terms(s, p, t, here, team, thread, in_turn, has_base, base))
             finish_in_general(s, p, t, here, team, thread, in_turn, has_base, base);

@@ -371,3 +371,58 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
 
     hand_over(s, p, t, here, team, thread);
 }
+
+#if BY_WORDS
+/* ---- results that are made some in a word: scan_words.cu and scan_flags.cu ---- */
+
+/* A word of elements of so many bytes, whose order is turned round in a scan from the end. */
+template <int Bytes> inline uint32 in_logical_order(uint32 word) {
+    return !REVERSE || Bytes == 4 ? word : __byte_perm(word, 0, Bytes == 1 ? 0x0123 : 0x1032);
+}
+
+/* Takes a stretch's results in words, in logical order. */
+struct words_writer {
+    enum {
+        BYTES = results_writer::BYTES,
+        WORD_BYTES = results_writer::WORD_BYTES,
+        AT_A_TIME = WORD_BYTES / 4,
+        WORDS = BYTES / 4
+    };
+    uint32 few[AT_A_TIME];
+
+    void put(uint8 *memory, int stretch, int w, uint32 results) {
+        const int at = REVERSE ? WORDS - 1 - w : w;
+        few[at % AT_A_TIME] = in_logical_order<sizeof(result_t)>(results);
+        if (at % AT_A_TIME != (REVERSE ? 0 : AT_A_TIME - 1))
+            return;
+        typename word_of<WORD_BYTES>::type bits;
+        memcpy(&bits, few, WORD_BYTES);
+        ((decltype(bits) *)memory)[(stretch * WORDS + at) / AT_A_TIME] = bits;
+    }
+};
+
+template <class Packed>
+inline void finish_by_words(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
+                            int in_turn, bool has_base, const acc_t &base) {
+    const span mine = begin_stretch(s, p, t, here, team, thread);
+    stretch_of<in_t, ITEMS> items;
+    items.read(s.tile[here.at], shift_of(p.x + t.low), mine.stretch);
+    Packed packed;
+    packed.take(items, mine);
+    const lane_t sum = packed.sum(mine);
+    const state of_stretch = state::of(sum, mine.heads != 0, 0);
+    const state before = scan_team(s.of_finishers[team][in_turn], team, thread, of_stretch);
+#if HAS_ONE_TILE
+    const record prefix = sum_before(s, p, t, join(before, of_stretch));
+#else
+    s.ready[here.at].wait(here.parity);
+    const record prefix = *(const record *)s.prefix[here.at];
+#endif
+    acc_t left = before.has_head() ? base : has_base ? combine(base, prefix.acc) : prefix.acc;
+    left = combine(left, widen(before.acc));
+    packed.scan(s.tile[here.at], left, base, mine);
+    if (p.total && mine.there && mine.first + mine.there == p.n)
+        p.total->write(combine(mine.heads ? base : left, widen(sum)));
+    hand_over(s, p, t, here, team, thread);
+}
+#endif

@@ -92,10 +92,39 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 #endif
 }
 
+/* NaNs that are left out show in elements only. */
+#if defined(OF_COLUMNS)
+#define SUMS_WORDS 0
+#else
+#define SUMS_WORDS (BY_WORDS && !SKIPS_NAN)
+#endif
+#if SUMS_WORDS
+/* The same by words, of elements that lie whole in them; 'shift' is the first one's distance from the memory. */
+inline lane_t sum_words(const uint8 *memory, int shift, int thread, int from, int to) {
+    constexpr int size = sizeof(in_t);
+    const int begin = from * size + shift, end = to * size + shift;
+    const auto bytes_from = [](int from) { return from <= 0 ? ~0u : from >= 4 ? 0 : ~0u << from * 8; };
+    words_sum sum;
+#pragma unroll 5
+    for (int v = begin / 16 + thread; v * 16 < end; v += SUMMERS) {
+        const uint4 bits = ((const uint4 *)memory)[v];
+        uint32 word[4] = {bits.x, bits.y, bits.z, bits.w};
+        const bool is_whole = v * 16 >= begin && v * 16 + 16 <= end;
+#pragma unroll
+        for (int w = 0; w < 4 && !is_whole; w++) {
+            const int at = v * 16 + w * 4;
+            const uint32 inside = bytes_from(begin - at) & ~bytes_from(end - at);
+            word[w] = (word[w] & inside) | (words_sum::OUTSIDE & ~inside);
+        }
+        sum.add_vector(word);
+    }
+    return sum.get();
+}
+#endif
+
 /* Adds up this thread's share of elements [from, to) of a tile: consecutive ones in logical order if the operator does
  * not commute, else those that are fastest to read. */
-inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, const uint8 *second, int from,
-                        int to) {
+inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, const uint8 *second, int from, int to) {
     int thread = threadIdx.x - FIRST_SUMMER;
     running<lane_t> sum;
     /* All of them are in one row; remainders of each would take longer than all else. */
@@ -106,7 +135,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         const uint64 at = t.low + e, column = of_first + (REVERSE ? t.count - 1 - e : e) + p.before;
         sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0), index_of(p, at, column));
     };
-#if WORD_KIND && !defined(OF_COLUMNS)
+#if SUMS_WORDS
     if (shift_of(p.x + t.low) % sizeof(in_t) == 0)
         return sum_words(memory, shift_of(p.x + t.low), thread, from, to);
 #endif

@@ -47,15 +47,22 @@ inline lane_t sum_of_form(uint32 element) {
     sum.a0 = IS_SIGNED && !TAKES_ABSOLUTES ? (decltype(sum.a0))(in_t)bits : (decltype(sum.a0))bits;
     return sum;
 }
-/* Masks of a word's elements from number 'from' on. */
+
+/* A mask of a word's elements from number 'from' on. */
 inline uint32 places_from(int from) {
     return from <= 0 ? ~0u : from >= IN_WORD ? 0 : ~0u << from * ELEMENT_BITS;
 }
 
 /* The sum of words in that form, in any order. */
 struct words_sum {
+    enum : uint32 { OUTSIDE = FLIP }; /* whose form is 0 */
     uint32 sum = 0;
 
+    void add_vector(const uint32 (&word)[4]) {
+#pragma unroll
+        for (int w = 0; w < 4; w++)
+            add(form_of(word[w]));
+    }
     void add(uint32 word) {
         if (WORD_KIND == WORD_SUM)
             sum = IS_SIGNED && !TAKES_ABSOLUTES ? add_bytes<int8>(word, sum) : add_bytes<uint8>(word, sum);
@@ -76,28 +83,6 @@ struct words_sum {
         return sum_of_form(all);
     }
 };
-
-/* Adds up a summer's share of elements [from, to) of a tile whose first one lies 'shift' bytes behind the beginning of
- * the memory. Elements must lie whole in words. */
-inline lane_t sum_words(const uint8 *memory, int shift, int thread, int from, int to) {
-    const int size = sizeof(in_t), begin = from * size + shift, end = to * size + shift;
-    words_sum sum;
-#pragma unroll 5
-    for (int v = begin / 16 + thread; v * 16 < end; v += SUMMERS) {
-        const uint4 bits = ((const uint4 *)memory)[v];
-        uint32 word[4] = {form_of(bits.x), form_of(bits.y), form_of(bits.z), form_of(bits.w)};
-        if (v * 16 < begin || v * 16 + 16 > end)
-#pragma unroll
-            for (int w = 0; w < 4; w++) {
-                const int at = v * 16 + w * 4;
-                word[w] &= places_from((begin - at) / size) & ~places_from((end - at) / size);
-            }
-#pragma unroll
-        for (int w = 0; w < 4; w++)
-            sum.add(word[w]);
-    }
-    return sum.get();
-}
 
 /* Scans words in that form. 'before' has the sum before the next word in all places, 'base' what a group begins with.
  */
@@ -154,65 +139,47 @@ struct words_scan {
     uint32 behind(uint32 begins, uint32 sum) const { return (sum & ~begins) | (base & begins); }
 };
 
-/* Exchanges a word's elements, in a scan from the end. */
-inline uint32 in_logical_order(uint32 word) {
-    return !REVERSE ? word : __byte_perm(word, 0, IN_WORD == 4 ? 0x0123 : 0x1032);
-}
-
-inline void finish_words(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
-                         int in_turn, bool has_base, const acc_t &base) {
-    const span mine = begin_stretch(s, p, t, here, team, thread);
-    stretch_of<in_t, ITEMS> items;
-    items.read(s.tile[here.at], shift_of(p.x + t.low), mine.stretch);
+/* A thread's stretch. */
+struct packed_stretch {
     uint32 word[WORDS_OF_STRETCH];
-    words_sum whole;
-#pragma unroll
-    for (int w = 0; w < WORDS_OF_STRETCH; w++)
-        word[w] = form_of(in_logical_order(items.word[REVERSE ? WORDS_OF_STRETCH - 1 - w : w]));
-    if (mine.there < ITEMS)
+
+    void take(const stretch_of<in_t, ITEMS> &items, const span &mine) {
 #pragma unroll
         for (int w = 0; w < WORDS_OF_STRETCH; w++)
-            word[w] &= places_from(mine.absent - w * IN_WORD) & ~places_from(mine.absent + mine.there - w * IN_WORD);
-    if (mine.heads) {
+            word[w] = form_of(in_logical_order<sizeof(in_t)>(items.word[REVERSE ? WORDS_OF_STRETCH - 1 - w : w]));
+        if (mine.there < ITEMS)
 #pragma unroll
-        for (int w = 0; w < WORDS_OF_STRETCH; w++)
-            whole.add(word[w] & places_from(mine.last() - w * IN_WORD));
-    } else {
-#pragma unroll
-        for (int w = 0; w < WORDS_OF_STRETCH; w++)
-            whole.add(word[w]);
+            for (int w = 0; w < WORDS_OF_STRETCH; w++)
+                word[w] &=
+                    places_from(mine.absent - w * IN_WORD) & ~places_from(mine.absent + mine.there - w * IN_WORD);
     }
-    const lane_t sum = whole.get();
-    const state of_stretch = state::of(sum, mine.heads != 0, 0);
-    const state before = scan_team(s.of_finishers[team][in_turn], team, thread, of_stretch);
-#if HAS_ONE_TILE
-    const record prefix = sum_before(s, p, t, join(before, of_stretch));
-#else
-    s.ready[here.at].wait(here.parity);
-    const record prefix = *(const record *)s.prefix[here.at];
-#endif
-    acc_t left = before.has_head() ? base : has_base ? combine(base, prefix.acc) : prefix.acc;
-    left = combine(left, widen(before.acc));
-    words_scan scan = {in_all_places(left), in_all_places(base)};
-    if (GROUPS != ALL && __ballot_sync(ALL_LANES, mine.heads != 0)) {
+    lane_t sum(const span &mine) const {
+        words_sum all;
+        if (mine.heads) {
+#pragma unroll
+            for (int w = 0; w < WORDS_OF_STRETCH; w++)
+                all.add(word[w] & places_from(mine.last() - w * IN_WORD));
+        } else {
+#pragma unroll
+            for (int w = 0; w < WORDS_OF_STRETCH; w++)
+                all.add(word[w]);
+        }
+        return all.get();
+    }
+    void scan(uint8 *memory, const acc_t &left, const acc_t &base, const span &mine) {
+        words_scan scan = {in_all_places(left), in_all_places(base)};
+        if (GROUPS != ALL && __ballot_sync(ALL_LANES, mine.heads != 0)) {
+#pragma unroll
+            for (int w = 0; w < WORDS_OF_STRETCH; w++)
+                word[w] = scan.next(word[w], (uint32)(mine.heads >> w * IN_WORD) & ((1 << IN_WORD) - 1));
+        } else {
+#pragma unroll
+            for (int w = 0; w < WORDS_OF_STRETCH; w++)
+                word[w] = scan.next(word[w]);
+        }
+        words_writer results;
 #pragma unroll
         for (int w = 0; w < WORDS_OF_STRETCH; w++)
-            word[w] = scan.next(word[w], (uint32)(mine.heads >> w * IN_WORD) & ((1 << IN_WORD) - 1));
-    } else {
-#pragma unroll
-        for (int w = 0; w < WORDS_OF_STRETCH; w++)
-            word[w] = scan.next(word[w]);
+            results.put(memory, mine.stretch, w, word[w] ^ FLIP);
     }
-    uint4 *vectors = (uint4 *)s.tile[here.at] + mine.stretch * (WORDS_OF_STRETCH / 4);
-#pragma unroll
-    for (int v = 0; v < WORDS_OF_STRETCH / 4; v++) {
-        uint32 of_vector[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            of_vector[k] = in_logical_order(word[REVERSE ? WORDS_OF_STRETCH - 1 - 4 * v - k : 4 * v + k] ^ FLIP);
-        memcpy(&vectors[v], of_vector, 16);
-    }
-    if (p.total && mine.there && mine.first + mine.there == p.n)
-        p.total->write(combine(mine.heads ? base : left, widen(sum)));
-    hand_over(s, p, t, here, team, thread);
-}
+};
