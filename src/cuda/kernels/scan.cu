@@ -20,6 +20,10 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #elif IN_WINDOW
         finish_in_window(s, p, t, here, team, thread, in_turn, has_base, base);
 #else
+#if IS_INDEXED
+        if (fill_tile(s, p, t, here, team, thread, has_base, base))
+            continue;
+#endif
         finish_tile(s, p, t, here, team, thread, in_turn, has_base, base);
 #endif
     }

@@ -372,6 +372,31 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     hand_over(s, p, t, here, team, thread);
 }
 
+#if IS_INDEXED && !HAS_ONE_TILE
+/* Most tiles of a running extreme have nothing that goes before what was there, and no head. Then all results are the
+ * same index, and nobody looks at the elements again. Returns false for other tiles. */
+inline bool fill_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
+                      bool has_base, const acc_t &base) {
+    s.ready[here.at].wait(here.parity);
+    const record prefix = *(const record *)s.prefix[here.at];
+    const acc_t left = has_base ? combine(base, prefix.acc) : prefix.acc;
+    if (s.has_head[here.at] || combine(left, widen(*(const lane_t *)s.best[here.at])).a1 != left.a1)
+        return false;
+    result_t results[16 / sizeof(result_t)];
+#pragma unroll
+    for (int k = 0; k < 16 / (int)sizeof(result_t); k++)
+        results[k] = lower(left, 0, GROUPS == SEGMENTS || GROUPS == KEYS ? prefix.start() : 0);
+    uint4 bits;
+    memcpy(&bits, results, 16);
+    for (int v = thread; v < PLACE / 16; v += FINISHERS)
+        ((uint4 *)s.tile[here.at])[v] = bits;
+    if (p.total && thread == 0 && t.first + t.count == p.n)
+        p.total->write(left);
+    hand_over(s, p, t, here, team, thread);
+    return true;
+}
+#endif
+
 #if BY_WORDS
 /* ---- results that are made some in a word: scan_words.cu and scan_flags.cu ---- */
 

@@ -131,9 +131,9 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     const uint64 of_first = GROUPS != ROWS ? 0
                             : REVERSE      ? (to < t.count ? (uint64)(to - t.count) : remainder(t.first, p.extent))
                                            : (from > 0 ? (uint64)0 - from : remainder(t.first, p.extent));
+    const auto column_of = [&](int e) { return of_first + (REVERSE ? t.count - 1 - e : e) + p.before; };
     auto add = [&](int e, in_t x, in_t y) {
-        const uint64 at = t.low + e, column = of_first + (REVERSE ? t.count - 1 - e : e) + p.before;
-        sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0), index_of(p, at, column));
+        sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0), index_of(p, t.low + e, column_of(e)));
     };
 #if SUMS_WORDS
     if (shift_of(p.x + t.low) % sizeof(in_t) == 0)
@@ -150,11 +150,8 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     };
     /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. */
     constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
-#if IS_EXACT
-    constexpr int PLAIN_AT_ONCE = 2; /* it takes less time to compile */
-#else
-    constexpr int PLAIN_AT_ONCE = 10;
-#endif
+    /* Exact sums take less time to compile with two; with ten of narrow elements' places registers spill. */
+    constexpr int PLAIN_AT_ONCE = IS_EXACT ? 2 : IS_INDEXED && a_vector > 4 ? 5 : 10;
 #if IN_WINDOW
     if (sum_few(memory, shift, thread, from, to, &sum.acc))
         return sum.sum();
@@ -218,6 +215,28 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     }
     return total;
 #endif
+#if IS_INDEXED /* The first of equals has the lowest index of all; it is made of a position in the tile, with 32 bits. \
+                */
+    constexpr uint32 NOWHERE = 1u << 31;
+    const int of_thread = thread * a_vector;
+    typedef decltype(lane_t::a0) wide; /* as wide as a register */
+    wide best = identity_as<lane_t>().a0;
+    uint32 where = NOWHERE;
+    each([&](int e, int, in_t x, in_t) {
+        const wide value = value_of(x);
+        const bool is_better = (IS_ARGMIN ? value < best : value > best) ||
+                               (NAN_IS_IDENTITY ? is_nan(best) && !is_nan(value) : is_nan(value) && !is_nan(best));
+        best = is_better ? value : best;
+        where = is_better ? e - of_thread : where; /* a constant, where the loop is unrolled */
+    });
+    const int first = from / a_vector * a_vector + of_thread; /* if none is better than the least of all */
+    lane_t found = identity_as<lane_t>();
+    if (where != NOWHERE || first < to) {
+        const int e = where != NOWHERE ? (int)where + of_thread : first < from ? from : first;
+        found = {best, index_of(p, t.low + e, column_of(e))};
+    }
+    return found;
+#endif
     if (SMALL) {
         each([&](int e, int, in_t x, in_t y) { add(e, x, y); });
         return sum.sum();
@@ -274,6 +293,9 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
             sum = fold_warp(lane < SUMMERS / WARP ? of_warp[lane] : identity_as<lane_t>());
 #endif
         if (thread == 0) {
+#if IS_INDEXED
+            s.has_head[here.at] = head >= 0;
+#endif
 #if IS_LOGSUMEXP
             memcpy(s.largest[here.at], &sum.a0, sizeof sum.a0);
 #elif !HAS_TERMS
@@ -281,6 +303,9 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #pragma unroll
             for (int w = 1; w < SUMMERS / WARP; w++)
                 sum = combine(sum, of_warp[w]);
+#endif
+#if IS_INDEXED
+            *(lane_t *)s.best[here.at] = sum;
 #endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
             if (p.tiles > 1 && p.entries)

@@ -94,6 +94,10 @@ struct scratch {
     alignas(16) uint8 largest[RING][8]; /* element of a tile since its last head */
     int head_of_finishers[TEAMS][2][FINISHERS / WARP];
 #endif
+#if IS_INDEXED /* a tile's, from its summers to its finishers */
+    alignas(16) uint8 best[RING][sizeof(lane_t)];
+    uint32 has_head[RING];
+#endif
 #if ONE_WAVE
     uint32 number; /* of the tile */
 #endif
