@@ -98,9 +98,6 @@ struct scratch {
     alignas(16) uint8 best[RING][sizeof(lane_t)];
     uint32 has_head[RING];
 #endif
-#if ONE_WAVE
-    uint32 number; /* of the tile */
-#endif
 #if HAS_ONE_TILE
     bool knows_prefix; /* the sum before the tile is in prefix[0] */
 #endif
