@@ -243,6 +243,13 @@ inline span begin_stretch(scratch &s, const scan_args &p, const tile &t, const p
     return r;
 }
 
+/* Whether a warp's stretches have heads, for which there is code of its own: each element's test of a head, and what
+ * then begins anew, took as many instructions as all else of a sum of f16. */
+template <bool HasHeads> struct with_heads {
+    enum { VALUE = HasHeads };
+};
+constexpr bool HAS_BOTH_WAYS = GROUPS != ALL && SMALL && !HAS_TERMS && !IN_WINDOW && !IS_EXACT && !IS_USER;
+
 inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                         int in_turn, bool has_base, const acc_t &base) {
     const span place_of_mine = begin_stretch(s, p, t, here, team, thread);
@@ -255,6 +262,13 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
 
     auto is_there = [&](int k) { return REVERSE ? k >= absent : k < there; };
     auto is_head = [&](int k) { return GROUPS != ALL && (heads >> k & 1); };
+    const bool are_heads = GROUPS != ALL && (!HAS_BOTH_WAYS || __ballot_sync(ALL_LANES, heads != 0));
+    const auto in_its_way = [&](auto loop) {
+        if (are_heads)
+            loop(with_heads<GROUPS != ALL>());
+        else
+            loop(with_heads < GROUPS != ALL && !HAS_BOTH_WAYS > ());
+    };
     auto position = [&](int k) { return REVERSE ? low + (ITEMS - 1 - k) : low + k; };
     uint64 at_column = column;
     auto add_item = [&](auto &sum, int k) {
@@ -284,24 +298,26 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     if (!REVERSE)
         run.begin(value_of(items[0]));
     lane_t kept[KEPT ? ITEMS : 1];
+    in_its_way([&](auto heads_here) {
 #pragma unroll AT_ONCE
-    for (int k = 0; k < ITEMS; k++) {
-        if (is_head(k)) {
-            run = {};
-            run.begin(value_of(items[k]));
-            at_column = p.before;
+        for (int k = 0; k < ITEMS; k++) {
+            if (decltype(heads_here)::VALUE && is_head(k)) {
+                run = {};
+                run.begin(value_of(items[k]));
+                at_column = p.before;
+            }
+            if (KEPT && !INCLUSIVE)
+                kept[k] = run.sum();
+            if (SUMS_ABSENT || is_there(k)) {
+                add_item(run, k);
+                at_column++;
+            }
+            if (KEPT && INCLUSIVE)
+                kept[k] = run.sum();
+            if (k % SETTLING == SETTLING - 1)
+                run.settle();
         }
-        if (KEPT && !INCLUSIVE)
-            kept[k] = run.sum();
-        if (SUMS_ABSENT || is_there(k)) {
-            add_item(run, k);
-            at_column++;
-        }
-        if (KEPT && INCLUSIVE)
-            kept[k] = run.sum();
-        if (k % SETTLING == SETTLING - 1)
-            run.settle();
-    }
+    });
     uint32 begins = t.first; /* of the tile; differences of positions in it fit */
     const state mine = state::of(run.sum(), heads != 0, (uint32)first - begins + last - absent);
     state before = scan_team(s.of_finishers[team][in_turn], team, thread, mine);
@@ -334,38 +350,40 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         if (HAS_SECOND)
             partners.forget();
     }
+    in_its_way([&](auto heads_here) {
 #pragma unroll AT_ONCE
-    for (int k = 0; k < ITEMS; k++) {
-        if (is_head(k)) {
-            at_column = p.before;
-            start = first + k - absent;
-            left = base;
-            carried = of_base;
-            carried.begin(value_of(items[k]));
-        }
-        acc_t sum; /* up to the item */
-        if (KEPT) {
-            sum = combine(left, widen(kept[k]));
-        } else {
-            if (!INCLUSIVE)
-                sum = carried.sum();
-            if (ADDS_ABSENT || is_there(k))
-                add_item(carried, k);
-            if (INCLUSIVE)
-                sum = carried.sum();
-            if (k % SETTLING == SETTLING - 1)
-                carried.settle();
-        }
-        /* elements of the group before this one */
-        uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;
-        uint64 group_start = GROUPS == SEGMENTS || GROUPS == KEYS ? start : 0;
+        for (int k = 0; k < ITEMS; k++) {
+            if (decltype(heads_here)::VALUE && is_head(k)) {
+                at_column = p.before;
+                start = first + k - absent;
+                left = base;
+                carried = of_base;
+                carried.begin(value_of(items[k]));
+            }
+            acc_t sum; /* up to the item */
+            if (KEPT) {
+                sum = combine(left, widen(kept[k]));
+            } else {
+                if (!INCLUSIVE)
+                    sum = carried.sum();
+                if (ADDS_ABSENT || is_there(k))
+                    add_item(carried, k);
+                if (INCLUSIVE)
+                    sum = carried.sum();
+                if (k % SETTLING == SETTLING - 1)
+                    carried.settle();
+            }
+            /* elements of the group before this one */
+            uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;
+            uint64 group_start = GROUPS == SEGMENTS || GROUPS == KEYS ? start : 0;
 #if MOMENTS > 2
-        results.put(memory, stretch, k, carried.result(within));
+            results.put(memory, stretch, k, carried.result(within));
 #else
-        results.put(memory, stretch, k, lower(sum, within + INCLUSIVE, group_start));
+            results.put(memory, stretch, k, lower(sum, within + INCLUSIVE, group_start));
 #endif
-        at_column += ADDS_ABSENT || is_there(k);
-    }
+            at_column += ADDS_ABSENT || is_there(k);
+        }
+    });
     if (has_last)
         p.total->write(combine(left, p.total->read()));
 
