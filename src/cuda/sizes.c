@@ -51,7 +51,7 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
     if (c->desc.grouping == TALLY_SEGMENTS)
         place += tile / 8 + 16;
     if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
-        place += round_up(acc, 16) + 4;
+        place += round_up(acc, 16);
     const unsigned marks = c->desc.grouping == TALLY_KEYS ? s->scan.teams * (tile / 8 + 16) : 0;
     unsigned of_warps = marks + 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
     return round_up(ring * (place + s->record_bytes) + of_warps + 2 * s->scan.summers / 8 + 512, 128);

@@ -15,6 +15,69 @@ typedef since_head<lane_t, uint32> state; /* of stretches, with positions counte
 constexpr int vector_of_results(int v) {
     return IN_ORDER ? v : v ^ (v >> 3 & 7);
 }
+/* Takes a stretch's words of results in logical order. They lie 'shift' bytes behind their place where results SHIFT,
+ * so each is made of two. A lane has the end of its first one from its neighbour; those at a warp's ends are written in
+ * parts. */
+template <int Bytes> struct place_of_words {
+    typedef typename word_of<Bytes>::type word;
+    enum { WORDS = ITEMS * sizeof(result_t) / Bytes };
+    int shift, offset;
+    word lowest, highest, near;
+
+    place_of_words(int of_results) : shift(of_results % Bytes), offset(of_results / Bytes) {}
+    void put(uint8 *memory, int stretch, int at, const word &bits) {
+        word *to = (word *)memory + stretch * WORDS;
+        if (!SHIFT || shift == 0) {
+            ((word *)memory)[Bytes == 16 ? vector_of_results(stretch * WORDS + at) : stretch * WORDS + at + offset] =
+                bits;
+            return;
+        }
+        to += offset;
+        if (at == 0)
+            lowest = bits;
+        if (at == WORDS - 1)
+            highest = bits;
+        if (at != (REVERSE ? WORDS - 1 : 0))
+            to[REVERSE ? at + 1 : at] = REVERSE ? across(bits, near) : across(near, bits);
+        near = bits;
+    }
+    /* All lanes of a warp call this when they have put all. */
+    void end(uint8 *memory, int stretch) const {
+        if (!SHIFT || shift == 0)
+            return;
+        word *to = (word *)memory + stretch * WORDS + offset;
+        const word next = REVERSE ? from_above(highest, 1) : from_below(highest, 1);
+        const int lane = threadIdx.x % WARP;
+        if (lane != (REVERSE ? WARP - 1 : 0))
+            to[0] = across(next, lowest);
+        else
+            write_part((uint8 *)to + shift, lowest, 0, Bytes - shift);
+        if (lane == (REVERSE ? 0 : WARP - 1))
+            write_part((uint8 *)(to + WORDS) - (Bytes - shift), highest, Bytes - shift, Bytes);
+    }
+
+  private:
+    word across(const word &low, const word &high) const {
+        const word both[2] = {low, high};
+        return straddling_words(both, Bytes - shift);
+    }
+    static void write_part(uint8 *to, const word &bits, int from, int until) {
+        uint32 words[(Bytes + 3) / 4];
+        memcpy(words, &bits, Bytes);
+        if ((from | until) % 4 == 0) {
+#pragma unroll
+            for (int w = 0; w < Bytes / 4; w++)
+                if (4 * w >= from && 4 * w < until)
+                    ((uint32 *)to)[w] = words[w];
+        } else {
+#pragma unroll
+            for (int b = 0; b < Bytes; b++)
+                if (b >= from && b < until)
+                    to[b] = (uint8)(words[b / 4] >> b % 4 * 8);
+        }
+    }
+};
+
 /* Takes a stretch's results in logical order, and writes as many as are a word as soon as it is whole. */
 struct results_writer {
     enum {
@@ -22,12 +85,13 @@ struct results_writer {
         WORD_BYTES = BYTES % 16 == 0  ? 16
                      : BYTES % 8 == 0 ? 8
                                       : 4, /* whose number in a stretch is odd, if it can be */
-        A_WORD = WORD_BYTES / sizeof(result_t),
-        WORDS = BYTES / WORD_BYTES
+        A_WORD = WORD_BYTES / sizeof(result_t)
     };
     static_assert(BYTES % WORD_BYTES == 0 && (WORD_BYTES == 16 || IN_ORDER));
+    place_of_words<WORD_BYTES> words;
     result_t few[A_WORD];
 
+    results_writer(int shift = 0) : words(shift) {}
     void put(uint8 *memory, int stretch, int k, result_t result) {
         const int at = REVERSE ? ITEMS - 1 - k : k;
         few[at % A_WORD] = result;
@@ -35,15 +99,15 @@ struct results_writer {
             return;
         typename word_of<WORD_BYTES>::type bits;
         memcpy(&bits, few, WORD_BYTES);
-        const int word = stretch * WORDS + at / A_WORD;
-        ((decltype(bits) *)memory)[WORD_BYTES == 16 ? vector_of_results(word) : word] = bits;
+        words.put(memory, stretch, at / A_WORD, bits);
     }
 };
 /* Whole vectors to aligned addresses, and single bytes at both ends. Where results lie otherwise in memory than in the
  * ring, a vector is made of two. */
-inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w) {
+inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w,
+                      int shift_in_ring = 0) {
     const uint4 *vectors = (const uint4 *)memory;
-    const uint64 origin = (uint64)to, begin = (uint64)(to + w.from), end = (uint64)(to + w.to);
+    const uint64 origin = (uint64)to - shift_in_ring, begin = (uint64)(to + w.from), end = (uint64)(to + w.to);
     const uint32 shift = (uint32)(0 - origin & 15);
     uint64 first = begin + 15 & ~15ull, last = end & ~15ull;
     if (first > last)
@@ -87,7 +151,7 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
         return;
 #endif
     if (!goes_in_bulk(p, t, is_whole(w, t)))
-        write_out(s.tile[here.at], thread, p.out + t.low, w);
+        write_out(s.tile[here.at], thread, p.out + t.low, w, shift_of_results(p, t));
 #if COPIES_IN_BULK
     else if (thread == 0) {
         copy_out(p.out + t.low, s.tile[here.at], t.count * sizeof(result_t));
@@ -98,7 +162,7 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
 #else
     if (!goes_in_bulk(p, t, is_whole(w, t))) {
         sync_some<FINISHERS>(OF_TEAMS + team);
-        write_out(s.tile[here.at], thread, p.out + t.low, w);
+        write_out(s.tile[here.at], thread, p.out + t.low, w, shift_of_results(p, t));
     }
 #if COPIES_IN_BULK
     show_to_copies();
@@ -338,12 +402,12 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     if (!REVERSE)
         carried.begin(value_of(items[0]));
     uint8 *memory = s.tile[here.at];
-    results_writer results;
+    results_writer results(shift_of_results(p, t));
     at_column = column;
     if (!KEPT && sizeof(acc_t) > 16) { /* registers could not hold them meanwhile */
         const int shift = shift_of(p.x + t.low);
         items.read(s.tile[here.at], shift, stretch);
-        if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
+        if (!IN_LINE || shift || shift_of_results(p, t)) /* others' results take the place of what a thread reads */
             sync_some<FINISHERS>(OF_TEAMS + team);
     } else if (!KEPT) {
         items.forget();
@@ -384,28 +448,48 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
             at_column += ADDS_ABSENT || is_there(k);
         }
     });
+    results.words.end(memory, stretch);
     if (has_last)
         p.total->write(combine(left, p.total->read()));
 
     hand_over(s, p, t, here, team, thread);
 }
 
-#if IS_INDEXED && !HAS_ONE_TILE
+#if IS_INDEXED && !HAS_ONE_TILE && GROUPS != KEYS
+/* Whether a group begins in a tile that has arrived. */
+inline bool has_head(const scratch &s, const scan_args &p, const tile &t, int at) {
+#if GROUPS == ROWS
+    return remainder(t.first + t.count - 1, p.extent) < t.count;
+#elif GROUPS == SEGMENTS
+    uint32 bits = 0;
+    for (int w = threadIdx.x % WARP; w * WARP < t.count; w += WARP)
+        bits |= s.heads[at][w];
+    return __ballot_sync(ALL_LANES, bits != 0);
+#else
+    return false;
+#endif
+}
+
 /* Most tiles of a running extreme have nothing that goes before what was there, and no head. Then all results are the
  * same index, and nobody looks at the elements again. Returns false for other tiles. */
 inline bool fill_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                       bool has_base, const acc_t &base) {
+    s.full[here.at].wait(here.parity);
+    if (has_head(s, p, t, here.at))
+        return false;
     s.ready[here.at].wait(here.parity);
     const record prefix = *(const record *)s.prefix[here.at];
     const acc_t left = has_base ? combine(base, prefix.acc) : prefix.acc;
-    if (s.has_head[here.at] || combine(left, widen(*(const lane_t *)s.best[here.at])).a1 != left.a1)
+    if (combine(left, widen(*(const lane_t *)s.best[here.at])).a1 != left.a1)
         return false;
     result_t results[16 / sizeof(result_t)];
 #pragma unroll
     for (int k = 0; k < 16 / (int)sizeof(result_t); k++)
-        results[k] = lower(left, 0, GROUPS == SEGMENTS || GROUPS == KEYS ? prefix.start() : 0);
+        results[k] = lower(left, 0, GROUPS == SEGMENTS ? prefix.start() : 0);
     uint4 bits;
     memcpy(&bits, results, 16);
+    if (shift_of_results(p, t))
+        bits = straddling(bits, bits, 16 - shift_of_results(p, t));
     for (int v = thread; v < PLACE / 16; v += FINISHERS)
         ((uint4 *)s.tile[here.at])[v] = bits;
     if (p.total && thread == 0 && t.first + t.count == p.n)
@@ -431,8 +515,10 @@ struct words_writer {
         AT_A_TIME = WORD_BYTES / 4,
         WORDS = BYTES / 4
     };
+    place_of_words<WORD_BYTES> words;
     uint32 few[AT_A_TIME];
 
+    words_writer(int shift) : words(shift) {}
     void put(uint8 *memory, int stretch, int w, uint32 results) {
         const int at = REVERSE ? WORDS - 1 - w : w;
         few[at % AT_A_TIME] = in_logical_order<sizeof(result_t)>(results);
@@ -440,7 +526,7 @@ struct words_writer {
             return;
         typename word_of<WORD_BYTES>::type bits;
         memcpy(&bits, few, WORD_BYTES);
-        ((decltype(bits) *)memory)[(stretch * WORDS + at) / AT_A_TIME] = bits;
+        words.put(memory, stretch, at / AT_A_TIME, bits);
     }
 };
 
@@ -463,7 +549,9 @@ inline void finish_by_words(scratch &s, const scan_args &p, const tile &t, const
 #endif
     acc_t left = before.has_head() ? base : has_base ? combine(base, prefix.acc) : prefix.acc;
     left = combine(left, widen(before.acc));
-    packed.scan(s.tile[here.at], left, base, mine);
+    words_writer results(shift_of_results(p, t));
+    packed.scan(s.tile[here.at], results, left, base, mine);
+    results.words.end(s.tile[here.at], mine.stretch);
     if (p.total && mine.there && mine.first + mine.there == p.n)
         p.total->write(combine(mine.heads ? base : left, widen(sum)));
     hand_over(s, p, t, here, team, thread);

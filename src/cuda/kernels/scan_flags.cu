@@ -58,15 +58,19 @@ struct packed_stretch {
             uint32 all = 0;
             if (GOES_BY_WORDS)
 #pragma unroll
-                for (int w = c * CHUNK / in_word; w < (c * CHUNK + size_of(c)) / in_word; w++) {
+                for (int k = 0; k < CHUNK; k += in_word) {
+                    const int w = (c * CHUNK + k) / in_word;
+                    if (w >= words)
+                        continue;
                     const uint32 word = in_logical_order<sizeof(in_t)>(items.word[REVERSE ? words - 1 - w : w]);
                     const uint32 tops = tops_of(word) * (ELEMENT_BITS == 8 ? 0x00204081 : 0x8001);
-                    all |= tops >> (32 - in_word) << (w * in_word - c * CHUNK);
+                    all |= tops >> (32 - in_word) << k;
                 }
             else
 #pragma unroll
-                for (int k = 0; k < size_of(c); k++)
-                    all |= (uint32)(value_of(items[c * CHUNK + k]) != 0) << k;
+                for (int k = 0; k < CHUNK; k++)
+                    if (c * CHUNK + k < ITEMS)
+                        all |= (uint32)(value_of(items[c * CHUNK + k]) != 0) << k;
             bits[c] = IS_ALL ? ~all & ((1 << size_of(c)) - 1) : all;
         }
         if (mine.there < ITEMS)
@@ -81,9 +85,8 @@ struct packed_stretch {
             settled |= bits[c] & (GROUPS == ALL ? ~0u : from(mine.last(), c));
         return flag_of(settled != 0);
     }
-    void scan(uint8 *memory, const acc_t &left, const acc_t &, const span &mine) {
+    void scan(uint8 *memory, words_writer &results, const acc_t &left, const acc_t &, const span &mine) {
         uint32 carry = (left.a0 != 0) != IS_ALL;
-        words_writer results;
 #pragma unroll
         for (int c = 0; c < CHUNKS; c++) {
             const uint32 heads = GROUPS == ALL ? 0 : (uint32)(mine.heads >> c * CHUNK), there = (1 << size_of(c)) - 1;
@@ -91,8 +94,10 @@ struct packed_stretch {
             const uint32 settled = INCLUSIVE ? into >> 1 : into & ~heads, flags = IS_ALL ? ~settled : settled;
             carry = into >> size_of(c);
 #pragma unroll
-            for (int w = 0; w < size_of(c) / 4; w++)
-                results.put(memory, mine.stretch, c * (CHUNK / 4) + w, (flags >> 4 * w & 15) * 0x00204081 & 0x01010101);
+            for (int w = 0; w < CHUNK / 4; w++)
+                if (c * CHUNK + 4 * w < ITEMS)
+                    results.put(memory, mine.stretch, c * (CHUNK / 4) + w,
+                                (flags >> 4 * w & 15) * 0x00204081 & 0x01010101);
         }
     }
 };

@@ -293,9 +293,6 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
             sum = fold_warp(lane < SUMMERS / WARP ? of_warp[lane] : identity_as<lane_t>());
 #endif
         if (thread == 0) {
-#if IS_INDEXED
-            s.has_head[here.at] = head >= 0;
-#endif
 #if IS_LOGSUMEXP
             memcpy(s.largest[here.at], &sum.a0, sizeof sum.a0);
 #elif !HAS_TERMS
@@ -337,7 +334,7 @@ inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
             tell(turn, record::nothing());
         return;
     }
-#if IN_ACCESSES
+#if HAS_BATONS
     add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, tell);
 #else
     add_up_waves<WAVES>(p.entries, turns, tell);

@@ -166,7 +166,7 @@ struct packed_stretch {
         }
         return all.get();
     }
-    void scan(uint8 *memory, const acc_t &left, const acc_t &base, const span &mine) {
+    void scan(uint8 *memory, words_writer &results, const acc_t &left, const acc_t &base, const span &mine) {
         words_scan scan = {in_all_places(left), in_all_places(base)};
         if (GROUPS != ALL && __ballot_sync(ALL_LANES, mine.heads != 0)) {
 #pragma unroll
@@ -177,7 +177,6 @@ struct packed_stretch {
             for (int w = 0; w < WORDS_OF_STRETCH; w++)
                 word[w] = scan.next(word[w]);
         }
-        words_writer results;
 #pragma unroll
         for (int w = 0; w < WORDS_OF_STRETCH; w++)
             results.put(memory, mine.stretch, w, word[w] ^ FLIP);
