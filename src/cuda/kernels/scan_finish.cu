@@ -104,8 +104,7 @@ struct results_writer {
 };
 /* Whole vectors to aligned addresses, and single bytes at both ends. Where results lie otherwise in memory than in the
  * ring, a vector is made of two. */
-inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w,
-                      int shift_in_ring = 0) {
+inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w, int shift_in_ring = 0) {
     const uint4 *vectors = (const uint4 *)memory;
     const uint64 origin = (uint64)to - shift_in_ring, begin = (uint64)(to + w.from), end = (uint64)(to + w.to);
     const uint32 shift = (uint32)(0 - origin & 15);
@@ -312,7 +311,8 @@ inline span begin_stretch(scratch &s, const scan_args &p, const tile &t, const p
 template <bool HasHeads> struct with_heads {
     enum { VALUE = HasHeads };
 };
-constexpr bool HAS_BOTH_WAYS = GROUPS != ALL && SMALL && !HAS_TERMS && !IN_WINDOW && !IS_EXACT && !IS_USER;
+constexpr bool HAS_BOTH_WAYS =
+    GROUPS != ALL && SMALL && !HAS_TERMS && !IN_WINDOW && !IS_EXACT && !IS_USER && !IS_INDEXED;
 
 inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                         int in_turn, bool has_base, const acc_t &base) {

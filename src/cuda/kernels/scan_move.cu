@@ -57,7 +57,8 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
  * times as fast for arrays of 7 to 64 columns, but up to 1% slower for other scans, on an H200. */
 template <bool AtOnce, class Scan> inline void store_tiles(scratch &s, const Scan &p, uint64 turns) {
     const int lane = threadIdx.x % WARP;
-    if (!SHIFT && lane != 0)
+    const bool are_shifted = SHIFT && shift_of(p.out); /* by the same in all tiles */
+    if (!are_shifted && lane != 0)
         return;
     place here = {0, 0}, last = {0, 0};
     for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
@@ -76,16 +77,18 @@ template <bool AtOnce, class Scan> inline void store_tiles(scratch &s, const Sca
             if (past + lane < end)
                 *(uint8 *)(past + lane) = memory[past + lane];
         }
-        if (SHIFT)
+        if (are_shifted)
             __syncwarp();
-        if (lane != 0)
-            continue;
-        end_copies_out();
-        if (turn > 0 || AtOnce) {
-            wait_for_copies_out<AtOnce ? 0 : 1>();
-            s.empty[last.at].arrive();
-            last.advance();
+        if (lane == 0) {
+            end_copies_out();
+            if (turn > 0 || AtOnce) {
+                wait_for_copies_out<AtOnce ? 0 : 1>();
+                s.empty[last.at].arrive();
+                last.advance();
+            }
         }
+        if (are_shifted) /* none polls the next gate while the first waits */
+            __syncwarp();
     }
     if (lane == 0)
         wait_for_copies_out<0>();

@@ -104,20 +104,30 @@ inline lane_t sum_words(const uint8 *memory, int shift, int thread, int from, in
     constexpr int size = sizeof(in_t);
     const int begin = from * size + shift, end = to * size + shift;
     const auto bytes_from = [](int from) { return from <= 0 ? ~0u : from >= 4 ? 0 : ~0u << from * 8; };
+    const int first = (begin + 15) / 16, past = end / 16; /* of the whole vectors */
+    const uint4 *vectors = (const uint4 *)memory;
     words_sum sum;
 #pragma unroll 5
-    for (int v = begin / 16 + thread; v * 16 < end; v += SUMMERS) {
-        const uint4 bits = ((const uint4 *)memory)[v];
+    for (int v = first + thread; v < past; v += SUMMERS) {
+        const uint4 bits = vectors[v];
+        sum.add_vector({bits.x, bits.y, bits.z, bits.w});
+    }
+    /* and of the parts of a vector at both ends, which may be one */
+    const auto add_part = [&](int v) {
+        const uint4 bits = vectors[v];
         uint32 word[4] = {bits.x, bits.y, bits.z, bits.w};
-        const bool is_whole = v * 16 >= begin && v * 16 + 16 <= end;
 #pragma unroll
-        for (int w = 0; w < 4 && !is_whole; w++) {
+        for (int w = 0; w < 4; w++) {
             const int at = v * 16 + w * 4;
             const uint32 inside = bytes_from(begin - at) & ~bytes_from(end - at);
             word[w] = (word[w] & inside) | (words_sum::OUTSIDE & ~inside);
         }
         sum.add_vector(word);
-    }
+    };
+    if (begin % 16 && thread == 0)
+        add_part(begin / 16);
+    if (end % 16 && first <= past && thread == SUMMERS - 1)
+        add_part(past);
     return sum.get();
 }
 #endif

@@ -217,7 +217,7 @@ inline int shift_of_results(const scan_args &p, const tile &t) {
 }
 inline bool goes_in_bulk(const scan_args &p, const tile &t, bool is_whole) {
     return COPIES_IN_BULK && IN_ORDER && is_whole &&
-           (SHIFT || (shift_of(p.out + t.low) == 0 && t.count * sizeof(result_t) % 16 == 0));
+           (shift_of(p.out + t.low) ? SHIFT : t.count * sizeof(result_t) % 16 == 0);
 }
 
 /* The part of a tile whose results are written: elements outside of all segments have none. */
