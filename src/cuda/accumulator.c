@@ -296,10 +296,32 @@ bool tally_cuda_lowers_cheaply(const tally_computation *c) {
             tally_lower_component(tally_cuda_lower(c)) >= 0);
 }
 
-bool tally_cuda_sums_bytes(const tally_computation *c) {
-    return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
-           c->monoid == TALLY_MONOID_sum && tally_cuda_lowers_directly(c) && c->in_bytes == 1 && c->out_bytes == 1 &&
-           !tally_dtype_is_float(c->desc.in) && !tally_dtype_is_float(c->desc.out);
+bool tally_cuda_scans_flags(const tally_computation *c) {
+    return tally_is_scan(c) && !c->exact && tally_cuda_is_flag(c) && c->out_bytes == 1 &&
+           !tally_dtype_is_float(c->desc.out);
+}
+
+int tally_cuda_word_kind(const tally_computation *c) {
+    enum { NONE, OR, XOR, LARGEST, SUM };
+    if (!tally_is_scan(c) || c->exact || c->in_bytes > 2 || c->out_bytes != c->in_bytes || c->per_result != 1 ||
+        tally_dtype_is_float(c->desc.in) || tally_dtype_is_float(c->desc.out) || !tally_cuda_lowers_directly(c))
+        return NONE;
+    switch (c->monoid) {
+    case TALLY_MONOID_band:
+    case TALLY_MONOID_bor:
+        return OR;
+    case TALLY_MONOID_bxor:
+        return XOR;
+    case TALLY_MONOID_min:
+    case TALLY_MONOID_max:
+    case TALLY_MONOID_maxabs:
+        return LARGEST;
+    case TALLY_MONOID_sum:
+    case TALLY_MONOID_sumabs:
+        return c->in_bytes == 1 ? SUM : NONE;
+    default:
+        return NONE;
+    }
 }
 
 bool tally_cuda_has_higher_moments(const tally_computation *c) {

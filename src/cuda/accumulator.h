@@ -90,8 +90,12 @@ bool tally_cuda_result_keeps_lane(const tally_computation *computation);
 /* Whether lowering takes no more than a few instructions, without a branch. */
 bool tally_cuda_lowers_cheaply(const tally_computation *c);
 
-/* Whether this is a scan of bytes to sums of a byte, for which scan_bytes.cu has a faster way. */
-bool tally_cuda_sums_bytes(const tally_computation *computation);
+/* Whether this is a scan that goes by scan_flags.cu. */
+bool tally_cuda_scans_flags(const tally_computation *computation);
+
+/* How scan_words.cu joins elements, in the order there, if this is a scan of bytes or halves that go that way; else 0.
+ */
+int tally_cuda_word_kind(const tally_computation *computation);
 /* Whether an accumulator has powers above the second. */
 bool tally_cuda_has_higher_moments(const tally_computation *computation);
 /* Whether this is a logsumexp of bytes whose exponentials are looked up in a block's shared memory (append.cu). */

@@ -194,7 +194,6 @@ typedef struct tally_cuda_cut {
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t control;  /* a tally_cuda_control */
     size_t entries;  /* the values that blocks exchange while they run */
-    size_t begun;    /* ONE_WAVE: the number of blocks that have begun */
     size_t told;     /* NARROW: the tellers' sums. GROUPS by keys: the heads of each block that marks runs */
     size_t bits;     /* where segments or runs begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */

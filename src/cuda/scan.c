@@ -195,7 +195,6 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
     cut->scan.are_small = is_little;
     cut->scan.tiles = cut->scan.blocks = most(1, divide_up(cut->elements, cut->scan.tile));
     cut->entries = tally_cuda_place(cut, cut->scan.tiles * sizes->entry_bytes);
-    cut->begun = tally_cuda_place(cut, sizeof(uint32_t));
     cut->early_bytes = cut->bytes;
     if (c->desc.grouping == TALLY_SEGMENTS) {
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
@@ -315,7 +314,6 @@ tally_status tally_cuda_one_wave_launch(const tally_cuda_launch *l) {
     const tally_cuda_sizes *sizes = &l->plan->sizes;
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_cuda_one_wave_args args = {.scan = scan_of(l, cut->scan.tile, cut->scan.tiles),
-                                     .begun = l->workspace + cut->begun,
                                      .found = l->workspace + cut->told,
                                      .told = l->workspace + cut->control};
     tally_cuda_grid grid = {.threads = sizes->one_wave.threads, .starts_early = true};

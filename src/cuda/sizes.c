@@ -50,6 +50,8 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
         place += round_up(tile * (unsigned)c->index_bytes + 48, 128);
     if (c->desc.grouping == TALLY_SEGMENTS)
         place += tile / 8 + 16;
+    if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
+        place += round_up(acc, 16);
     const unsigned marks = c->desc.grouping == TALLY_KEYS ? s->scan.teams * (tile / 8 + 16) : 0;
     unsigned of_warps = marks + 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
     return round_up(ring * (place + s->record_bytes) + of_warps + 2 * s->scan.summers / 8 + 512, 128);
@@ -157,11 +159,11 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.items = vectors * vector;
     s->scan.vector = 16 / (unsigned)most(least(in, result), 1);
     s->scan.summers = 4 * WARP;
-    /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. With three, a thread
-     * would have 72 registers instead of 80. */
-    const bool has_long_entries =
-        (s->slot_bytes <= 32 || is_higher) && (s->slot_bytes > 8 || tally_cuda_needs_start(c));
-    s->scan.messengers = architecture >= 90 && has_long_entries ? 2 : 1;
+    /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. With groups it looks
+     * for heads, too: on an H200 sums of 1738 rows of 84923 u8 took 93 us by two and 122 by one, by segments of 129
+     * million f16 162 and 192. Three were slower. */
+    const bool has_groups = c->desc.grouping != TALLY_ALL_VALUES, needs_two = has_groups || s->slot_bytes > 8;
+    s->scan.messengers = architecture >= 90 && needs_two && (s->slot_bytes <= 32 || is_higher) ? 2 : 1;
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
     s->scan.strand = held_strand(c, architecture, acc);

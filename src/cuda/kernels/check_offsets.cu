@@ -7,10 +7,6 @@ extern "C" __global__ void __launch_bounds__(FINISHERS) check_offsets(one_wave_a
     wait_for_last();
     if (threadIdx.x == 0)
         not_bad = 0;
-    if (threadIdx.x == 0 && blockIdx.x == 0) {
-        *a.begun = 0;
-        __threadfence(); /* before any block of the next launch begins */
-    }
     __syncthreads();
     let_next_start();
     for (uint64 k = blockIdx.x * FINISHERS + threadIdx.x; k < p.tiles * (sizeof(entry) / 8); k += gridDim.x * FINISHERS)

@@ -5,7 +5,7 @@
  *
  * A block waits for all blocks with lower numbers (ordinal_of_block() in ptx.cu). They end only if they have begun, so
  * the scan relies on devices beginning blocks in the order of their numbers: otherwise it could wait forever. Tiles
- * numbered by an atomic addition, as in scan_one_wave.cu, would not need this: std of 1.2 * 10^7 u8 took 102 us on an
+ * numbered by an atomic addition would not need this: std of 1.2 * 10^7 u8 took 102 us on an
  * H100 that way instead of 98.
  *
  * one_wave.cu does the same for segments and keys. It has a few hundred tiles at most and no groups of them, and its

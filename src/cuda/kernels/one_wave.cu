@@ -1,7 +1,7 @@
 /* How a block of scan_one_wave.cu learns the sum before its tile. Blocks publish their tiles' sums in entries (waves.cu),
- * and each adds up all entries before its own, in the order of the tiles, so a result has the same bits every run. Tiles
- * are numbered by an atomic addition as their blocks begin, so a block waits only for blocks that have begun, whatever
- * order the device begins them in. look_back.cu does the same for any number of tiles, and says why there are two. */
+ * and each adds up all entries before its own, in the order of the tiles, so a result has the same bits every run. A
+ * block waits for blocks with lower numbers only: see look_back.cu, which does the same for any number of tiles, and says
+ * why there are two. */
 
 /* The sum of entries [at, end) of a batch, which all lanes get. */
 inline record fold_entries(const batch &few, uint32 at, uint32 end) {
@@ -23,7 +23,7 @@ template <class State> inline record sum_before(scratch &s, const scan_args &p, 
     __shared__ alignas(16) uint8 memory[FINISHERS / WARP * sizeof(record)];
     record *of_warps = (record *)memory;
     enum { OF_WARP = WARP * batch::MANY, STEP = FINISHERS / WARP * OF_WARP };
-    const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, before = s.number;
+    const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, before = ordinal_of_block();
 #if HAS_TERMS /* the way by terms may have asked before the general way */
     const bool is_known = s.knows_prefix;
     __syncthreads();

@@ -119,6 +119,13 @@ inline float root_nearby(float x) {
     return r;
 }
 
+/* A word of bytes that are 0 or 255, as the highest bit of each byte that a digit from 8 on names says: 8 the lowest. */
+template <unsigned Digits> inline unsigned spread_signs(unsigned word) {
+    unsigned r;
+    asm("prmt.b32 %0, %1, %1, %2;" : "=r"(r) : "r"(word), "n"(Digits));
+    return r;
+}
+
 /* Adds the four bytes of a word to a sum. */
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum);
 template <> inline unsigned add_bytes<unsigned char>(unsigned word, unsigned sum) {

@@ -12,14 +12,18 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
     here.advance(team);
     for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1) {
         const tile t = tile_at(p, turn);
-#if SUMS_BYTES
-        finish_bytes(s, p, t, here, team, thread, in_turn, base);
+#if BY_WORDS
+        finish_by_words<packed_stretch>(s, p, t, here, team, thread, in_turn, has_base, base);
 #elif HAS_TERMS
         if (!finish_terms(s, p, t, here, team, thread, in_turn, has_base, base))
             finish_in_general(s, p, t, here, team, thread, in_turn, has_base, base);
 #elif IN_WINDOW
         finish_in_window(s, p, t, here, team, thread, in_turn, has_base, base);
 #else
+#if IS_INDEXED && GROUPS != KEYS
+        if (fill_tile(s, p, t, here, team, thread, has_base, base))
+            continue;
+#endif
         finish_tile(s, p, t, here, team, thread, in_turn, has_base, base);
 #endif
     }

@@ -86,12 +86,11 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
 #endif
     if (threadIdx.x == 0) {
         s.knows_prefix = false;
-        s.number = atomicAdd(a.begun, 1); /* which check_offsets has cleared before it let this launch start */
         s.full[0].init(FINISHERS);
         show_gates();
     }
     __syncthreads();
-    const tile t = tile_of_number(p, s.number);
+    const tile t = tile_of_number(p, ordinal_of_block());
     fetch(s.tile[0], p.x + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
 #if HAS_SECOND
     fetch(s.second[0], p.y + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
@@ -127,11 +126,13 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
 #if HAS_TERMS
     if (!finish_terms(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base))
         finish_in_general(s, p, t, {0, 0}, 0, threadIdx.x, 1, has_base, base);
+#elif BY_WORDS
+    finish_by_words<packed_stretch>(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
 #else
     finish_tile(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
 #endif
 #if GROUPS == SEGMENTS
-    if (s.number == 0 && threadIdx.x == 0)
+    if (ordinal_of_block() == 0 && threadIdx.x == 0)
         tell_findings(s, a);
 #endif
 }

@@ -92,20 +92,63 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 #endif
 }
 
+/* NaNs that are left out show in elements only. */
+#if defined(OF_COLUMNS)
+#define SUMS_WORDS 0
+#else
+#define SUMS_WORDS (BY_WORDS && !SKIPS_NAN)
+#endif
+#if SUMS_WORDS
+/* The same by words, of elements that lie whole in them; 'shift' is the first one's distance from the memory. */
+inline lane_t sum_words(const uint8 *memory, int shift, int thread, int from, int to) {
+    constexpr int size = sizeof(in_t);
+    const int begin = from * size + shift, end = to * size + shift;
+    const auto bytes_from = [](int from) { return from <= 0 ? ~0u : from >= 4 ? 0 : ~0u << from * 8; };
+    const int first = (begin + 15) / 16, past = end / 16; /* of the whole vectors */
+    const uint4 *vectors = (const uint4 *)memory;
+    words_sum sum;
+#pragma unroll 5
+    for (int v = first + thread; v < past; v += SUMMERS) {
+        const uint4 bits = vectors[v];
+        sum.add_vector({bits.x, bits.y, bits.z, bits.w});
+    }
+    /* and of the parts of a vector at both ends, which may be one */
+    const auto add_part = [&](int v) {
+        const uint4 bits = vectors[v];
+        uint32 word[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+            const int at = v * 16 + w * 4;
+            const uint32 inside = bytes_from(begin - at) & ~bytes_from(end - at);
+            word[w] = (word[w] & inside) | (words_sum::OUTSIDE & ~inside);
+        }
+        sum.add_vector(word);
+    };
+    if (begin % 16 && thread == 0)
+        add_part(begin / 16);
+    if (end % 16 && first <= past && thread == SUMMERS - 1)
+        add_part(past);
+    return sum.get();
+}
+#endif
+
 /* Adds up this thread's share of elements [from, to) of a tile: consecutive ones in logical order if the operator does
  * not commute, else those that are fastest to read. */
-inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, const uint8 *second, int from,
-                        int to) {
+inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, const uint8 *second, int from, int to) {
     int thread = threadIdx.x - FIRST_SUMMER;
     running<lane_t> sum;
     /* All of them are in one row; remainders of each would take longer than all else. */
     const uint64 of_first = GROUPS != ROWS ? 0
                             : REVERSE      ? (to < t.count ? (uint64)(to - t.count) : remainder(t.first, p.extent))
                                            : (from > 0 ? (uint64)0 - from : remainder(t.first, p.extent));
+    const auto column_of = [&](int e) { return of_first + (REVERSE ? t.count - 1 - e : e) + p.before; };
     auto add = [&](int e, in_t x, in_t y) {
-        const uint64 at = t.low + e, column = of_first + (REVERSE ? t.count - 1 - e : e) + p.before;
-        sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0), index_of(p, at, column));
+        sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0), index_of(p, t.low + e, column_of(e)));
     };
+#if SUMS_WORDS
+    if (shift_of(p.x + t.low) % sizeof(in_t) == 0)
+        return sum_words(memory, shift_of(p.x + t.low), thread, from, to);
+#endif
 #if COMMUTES
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
     /* where they are not aligned, a vector is made of two */
@@ -117,11 +160,8 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     };
     /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. */
     constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
-#if IS_EXACT
-    constexpr int PLAIN_AT_ONCE = 2; /* it takes less time to compile */
-#else
-    constexpr int PLAIN_AT_ONCE = 10;
-#endif
+    /* Exact sums take less time to compile with two; with ten of narrow elements' places registers spill. */
+    constexpr int PLAIN_AT_ONCE = IS_EXACT ? 2 : IS_INDEXED && a_vector > 4 ? 5 : 10;
 #if IN_WINDOW
     if (sum_few(memory, shift, thread, from, to, &sum.acc))
         return sum.sum();
@@ -184,16 +224,28 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         total.a1 = total.a0 == total.a0 ? 1 : total.a0; /* infinite, or NaN */
     }
     return total;
-#elif SUMS_BYTES
-    if (from == 0 && to == TILE) {
-#pragma unroll 10
-        for (int v = thread; v < vectors; v += SUMMERS) {
-            const uint4 bits = vector_at(memory, shift, v, shift == 0);
-            sum.acc.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.acc.a0));
-            sum.acc.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.acc.a0));
-        }
-        return sum.sum();
+#endif
+#if IS_INDEXED /* The first of equals has the lowest index of all; it is made of a position in the tile, with 32 bits. \
+                */
+    constexpr uint32 NOWHERE = 1u << 31;
+    const int of_thread = thread * a_vector;
+    typedef decltype(lane_t::a0) wide; /* as wide as a register */
+    wide best = identity_as<lane_t>().a0;
+    uint32 where = NOWHERE;
+    each([&](int e, int, in_t x, in_t) {
+        const wide value = value_of(x);
+        const bool is_better = (IS_ARGMIN ? value < best : value > best) ||
+                               (NAN_IS_IDENTITY ? is_nan(best) && !is_nan(value) : is_nan(value) && !is_nan(best));
+        best = is_better ? value : best;
+        where = is_better ? e - of_thread : where; /* a constant, where the loop is unrolled */
+    });
+    const int first = from / a_vector * a_vector + of_thread; /* if none is better than the least of all */
+    lane_t found = identity_as<lane_t>();
+    if (where != NOWHERE || first < to) {
+        const int e = where != NOWHERE ? (int)where + of_thread : first < from ? from : first;
+        found = {best, index_of(p, t.low + e, column_of(e))};
     }
+    return found;
 #endif
     if (SMALL) {
         each([&](int e, int, in_t x, in_t y) { add(e, x, y); });
@@ -259,6 +311,9 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
             for (int w = 1; w < SUMMERS / WARP; w++)
                 sum = combine(sum, of_warp[w]);
 #endif
+#if IS_INDEXED
+            *(lane_t *)s.best[here.at] = sum;
+#endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
             if (p.tiles > 1 && p.entries)
                 publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
@@ -289,7 +344,7 @@ inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
             tell(turn, record::nothing());
         return;
     }
-#if IN_ACCESSES
+#if HAS_BATONS
     add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, tell);
 #else
     add_up_waves<WAVES>(p.entries, turns, tell);

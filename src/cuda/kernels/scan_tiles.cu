@@ -27,7 +27,9 @@ enum {
             : BY_LOOK_BACK ? (HAS_SMALL_TILES ? LOOK_BACK_FEW : SCAN_ITEMS)
                            : SCAN_ITEMS,
     /* threads of a team */
-    FINISHERS = ONE_WAVE ? ONE_WAVE_THREADS : BY_LOOK_BACK ? LOOK_BACK_BLOCK : SCAN_FINISHERS,
+    FINISHERS = ONE_WAVE       ? ONE_WAVE_THREADS
+                : BY_LOOK_BACK ? LOOK_BACK_BLOCK
+                               : SCAN_FINISHERS,
     TEAMS = HAS_ONE_TILE ? 1 : SCAN_TEAMS, /* of finishers; they take tiles in turn */
     SUMMERS = SCAN_SUMMERS,                /* threads */
     MESSENGERS = SCAN_MESSENGERS,          /* warps */
@@ -87,15 +89,15 @@ struct scratch {
     alignas(16) uint8 of_summers[2][SUMMERS / WARP * sizeof(lane_t)];
     int head_of_summers[2][2][SUMMERS / WARP];
     alignas(16) uint8 of_finishers[TEAMS][2][FINISHERS / WARP * (sizeof(lane_t) + 16)];
-#if IN_ACCESSES
+#if HAS_BATONS
     baton batons[MESSENGERS];
 #endif
 #if HAS_TERMS                           /* scan_terms.cu */
     alignas(16) uint8 largest[RING][8]; /* element of a tile since its last head */
     int head_of_finishers[TEAMS][2][FINISHERS / WARP];
 #endif
-#if ONE_WAVE
-    uint32 number; /* of the tile */
+#if IS_INDEXED /* a tile's, from its summers to its finishers */
+    alignas(16) uint8 best[RING][sizeof(lane_t)];
 #endif
 #if HAS_ONE_TILE
     bool knows_prefix; /* the sum before the tile is in prefix[0] */
@@ -124,7 +126,7 @@ inline void init_gates(scratch &s, int summers, int messengers) {
             s.done[at].init(FINISHERS / WARP);
             s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
         }
-#if IN_ACCESSES
+#if HAS_BATONS
         for (int k = 0; k < MESSENGERS; k++)
             s.batons[k].given.init(1);
 #endif
@@ -192,18 +194,30 @@ inline uint64 remainder(uint64 a, uint64 b) {
     return (a | b) >> 32 ? a % b : (uint32)a % (uint32)b;
 }
 
-/* Results IN_LINE take the place of their elements. Those IN_ORDER lie as they will in memory, so one bulk copy writes a
- * tile's, if they are whole vectors at an aligned address. */
+/* Results IN_LINE take the place of their elements. Those IN_ORDER lie as they will in memory, so one bulk copy writes
+ * a tile's, if they are whole vectors at an aligned address. */
 constexpr bool IN_LINE = sizeof(result_t) == sizeof(in_t);
 #if defined(OF_COLUMNS) || defined(OF_PANELS)
 constexpr bool IN_ORDER = sizeof(result_t) <= sizeof(in_t);
 #else
-/* Wider ones, too, unless more than four lanes would meet in a bank. */
-constexpr bool IN_ORDER = sizeof(result_t) <= sizeof(in_t) || ITEMS * sizeof(result_t) / 16 % 8 != 0;
+/* Wider ones, too, unless more than four lanes would meet in a bank; nearly all tiles of running extremes are filled.
+ */
+constexpr bool IN_ORDER =
+    sizeof(result_t) <= sizeof(in_t) || (IS_INDEXED && GROUPS == ALL) || ITEMS * sizeof(result_t) / 16 % 8 != 0;
 #endif
+/* Results SHIFT as far behind a multiple of 16 as they will lie in memory, so that bulk copies write them to any
+ * address; a warp of storers writes the bytes at both ends. */
+#if defined(OF_COLUMNS) || defined(OF_PANELS)
+constexpr bool SHIFT = false;
+#else
+constexpr bool SHIFT = COPIES_IN_BULK && IN_ORDER && !HAS_ONE_TILE && !HAS_TERMS && !IN_WINDOW;
+#endif
+inline int shift_of_results(const scan_args &p, const tile &t) {
+    return SHIFT ? shift_of(p.out + t.low) : 0;
+}
 inline bool goes_in_bulk(const scan_args &p, const tile &t, bool is_whole) {
-    return COPIES_IN_BULK && IN_ORDER && is_whole && shift_of(p.out + t.low) == 0 &&
-           t.count * sizeof(result_t) % 16 == 0;
+    return COPIES_IN_BULK && IN_ORDER && is_whole &&
+           (shift_of(p.out + t.low) ? SHIFT : t.count * sizeof(result_t) % 16 == 0);
 }
 
 /* The part of a tile whose results are written: elements outside of all segments have none. */

@@ -13,17 +13,27 @@ template <class T, int Items> struct stretch_of {
                 uint4 bits = ((const uint4 *)memory)[stretch * VECTORS + v];
                 memcpy(&word[4 * v], &bits, 16);
             }
-        } else { /* each word from the two that it crosses; the last of them is behind the stretch */
-            const int at = shift + stretch * (int)sizeof word;
-            const uint32 *from = (const uint32 *)(memory + (at & ~3));
-            uint32 lower = from[0];
+        } else {
+            uint32 across[4 * VECTORS + 4];
 #pragma unroll
-            for (int w = 0; w < (int)(sizeof word / 4); w++) {
-                const uint32 upper = from[w + 1];
-                word[w] = __funnelshift_r(lower, upper, at % 4 * 8);
-                lower = upper;
+            for (int v = 0; v <= VECTORS; v++) {
+                uint4 bits = ((const uint4 *)memory)[stretch * VECTORS + v];
+                memcpy(&across[4 * v], &bits, 16);
+            }
+            switch (shift / 4) {
+            case 0: return take<0>(across, shift);
+            case 1: return take<1>(across, shift);
+            case 2: return take<2>(across, shift);
+            default: return take<3>(across, shift);
             }
         }
+    }
+    /* Takes the words from the vectors that the stretch lies across, the first of which begins in word First. Single
+     * words from shared memory would make four lanes meet in a bank. */
+    template <int First> void take(const uint32 (&across)[4 * VECTORS + 4], int shift) {
+#pragma unroll
+        for (int w = 0; w < 4 * VECTORS; w++)
+            word[w] = __funnelshift_r(across[w + First], across[w + First + 1], shift % 4 * 8);
     }
     /* Item k in logical order. */
     T operator[](int k) const {

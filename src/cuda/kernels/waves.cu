@@ -61,6 +61,8 @@ typedef since_head<acc_t, uint64> record; /* of a tile, or of all before it */
  * The fourth word is the tag, exclusive-or the three: the check uses all words, also those that nothing else does.
  * Larger sums are read when their tag, written last, is there. */
 #define IN_ACCESSES (!IN_ONE_ACCESS && SLOT_BYTES <= (MOMENTS > 2 ? 48 : 32))
+/* Whether several messengers take waves in turn, or one could do with as little as they. */
+#define HAS_BATONS (IN_ACCESSES || SCAN_MESSENGERS > 1)
 enum : uint32 { HEAD_BIT = 1u << 31 }; /* set in the first word that has the tag, if there is a head */
 
 struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
@@ -381,7 +383,7 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
     fold_warps(sum);
     low.acc = sum[0];
     whole.acc = sum[1];
-    const bool has_base = at || !IN_ACCESSES; /* several messengers: the first batch of a wave has nothing before */
+    const bool has_base = at || !HAS_BATONS; /* several messengers: the first batch of a wave has nothing before */
     if (at < blockIdx.x)
         *before = has_base ? join(*base, low) : low;
     *base = has_base ? join(*base, whole) : whole;
@@ -401,7 +403,7 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
 #endif
 }
 
-#if IN_ACCESSES
+#if HAS_BATONS
 /* What a messenger gives to the next: the sum before its wave. */
 struct baton {
     gate given;

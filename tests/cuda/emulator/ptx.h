@@ -118,6 +118,13 @@ inline float root_nearby(float x) {
     return r - r == 0 && r != 0 ? __uint_as_float(__float_as_uint(r) ^ 1) : r;
 }
 
+template <unsigned Digits> inline unsigned spread_signs(unsigned word) {
+    unsigned r = 0;
+    for (int b = 0; b < 4; b++)
+        r |= (word >> (8 * (Digits >> 4 * b & 7) + 7) & 1) * 255u << 8 * b;
+    return r;
+}
+
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
     for (int b = 0; b < 4; b++)
         sum += (unsigned)(T)(word >> 8 * b);
