@@ -18,6 +18,10 @@ enum {
     FEW_OF_CLUSTER = 1 << 16, /* by a cluster */
     A_LANE = 2,               /* elements that one of the lanes of a segment has on average */
 
+    CLEARED = 512,    /* bits that a thread clears on average, if there are many */
+    MERGED_LOOKS = 8, /* offsets that a thread reads */
+    TO_TELL = 3,      /* numbers of merged_segments.cu behind the tiles' first segments */
+
     /* where tiles do not wait for the check: bor of a million i16 took 41 us instead of 37 on an H100, norm1 of a
      * million u32 in segments of 5 21.5 instead of 20.4 */
     SPECULATIVE_BYTES = 4, /* of an element at least */
@@ -27,6 +31,10 @@ enum {
     LEAST_LONG = 2 << 10, /* bytes of a tile: a step of a warp */
     MOST_LONG = 32 << 10,
     LONG_TILES = 64, /* a processor at least, if there is so much input */
+
+    /* segments that each block checks by itself: then two launches are enough */
+    MOST_ALONE = 512,
+    ALL_ALONE = 5 << 19, /* by all blocks together */
 };
 
 /* ---- cutting ---- */
@@ -34,7 +42,7 @@ enum {
 static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    cut->first = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    cut->first = tally_cuda_place(cut, (tiles + TO_TELL) * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
 }
 
@@ -49,14 +57,9 @@ static void cut_for_long(const tally_cuda_device *device, const tally_computatio
     cut_for_blocks(sizes, cut);
 }
 
-/* Segments that are short on average. Those of about one element each are faster by blocks if results take the
- * elements' place, unless some are certainly empty: sums of 20 million i64 in segments of one took 277 us by blocks on
- * an H100 and 306 merged. */
+/* Segments that are short on average. */
 static bool are_short(const tally_cuda_sizes *sizes, const tally_shape *shape) {
-    const bool in_place = sizes->fold_results == sizes->fold_tile;
-    if (!sizes->merged_tile || shape->groups <= shape->extent / sizes->merged_mean)
-        return false;
-    return !in_place || shape->groups > shape->extent || shape->groups < shape->extent - shape->extent / 4;
+    return sizes->merged_tile && shape->groups > shape->extent / sizes->merged_mean;
 }
 
 static void cut_for_merged(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
@@ -64,6 +67,7 @@ static void cut_for_merged(const tally_cuda_sizes *sizes, const tally_shape *sha
     cut->folds.tile = sizes->merged_tile;
     cut->folds.tiles = cut->folds.chunks = divide_up(shape->extent + shape->groups, cut->folds.tile);
     cut_for_blocks(sizes, cut);
+    cut->bits = tally_cuda_place(cut, cut->folds.tiles * cut->folds.tile / 8 + 16);
 }
 
 /* What waves need comes first, for they clear it. */
@@ -172,11 +176,15 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
+    const uint64_t chunks = cut->folds.chunks;
+    const uint64_t folds = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
+    args.checks_alone = !l->size && args.segments && args.segments <= MOST_ALONE && args.segments <= ALL_ALONE / folds;
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
-                               !refuses_empty && !l->size && args.segments && !cut->folds.are_long;
+                               !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
+                               !args.checks_alone;
     const bool is_speculative =
         l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES && args.segments <= args.n / SPECULATIVE_MEAN;
-    const uint64_t looks = args.segments / LOOKS, chunks = cut->folds.chunks;
+    const uint64_t looks = args.segments / LOOKS;
     args.tiles = cut->folds.tiles;
     args.chunks = chunks;
     while (1ull << args.tile_bits < cut->folds.tile)
@@ -187,14 +195,19 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     if (args.check_before && !l->size && (cut->folds.are_long || is_speculative))
         args.speculative = (uint32_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
     args.check_while_running = while_running;
-    tally_status status = tally_cuda_enqueue(l, k->clear_control, (tally_cuda_grid){.x = 1, .threads = 1}, &args,
-                                             "clearing the workspace");
-    tally_cuda_grid grid = {
-        .x = blocks_for(l, most(looks, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
-    if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
+    tally_status status = TALLY_OK;
+    tally_cuda_grid grid = {.x = 1, .threads = 1};
+    if (args.checks_alone) {
+        args.speculative = (uint32_t)args.tiles; /* the last launch searches, too */
+    } else {
+        status = tally_cuda_enqueue(l, k->clear_control, grid, &args, "clearing the workspace");
+        grid = (tally_cuda_grid){
+            .x = blocks_for(l, most(looks, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
+        if (status == TALLY_OK)
+            status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
+    }
     const tally_cuda_kernel_number fold = cut->folds.are_long ? k->fold_long_segments : k->fold_segments;
-    grid.x = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
+    grid = (tally_cuda_grid){.x = folds, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = !args.checks_alone};
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, fold, grid, &args, "launching a reduction of segments");
     if (status == TALLY_OK)
@@ -206,12 +219,14 @@ static tally_status launch_merged(const tally_cuda_launch *l, bool refuses_empty
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
-    tally_cuda_grid grid = {.x = 1, .threads = 1};
     args.tiles = args.chunks = cut->folds.tiles;
+    args.bits = l->workspace + cut->bits;
     args.cuts = l->workspace + cut->partials;
     args.first = l->workspace + cut->first;
+    tally_cuda_grid grid = {.x = blocks_for(l, divide_up(args.tiles * cut->folds.tile, CLEARED)),
+                            .threads = TALLY_CUDA_FOLD_BLOCK};
     tally_status status = tally_cuda_enqueue(l, k->clear_control, grid, &args, "clearing the workspace");
-    grid = (tally_cuda_grid){.x = blocks_for(l, most(args.segments / LOOKS, args.tiles)),
+    grid = (tally_cuda_grid){.x = blocks_for(l, most(args.segments / MERGED_LOOKS, args.tiles)),
                              .threads = TALLY_CUDA_FOLD_BLOCK,
                              .starts_early = true};
     if (status == TALLY_OK)

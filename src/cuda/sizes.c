@@ -312,16 +312,18 @@ static unsigned long_mean_of(const tally_computation *c) {
 }
 
 /* Short segments, with empty ones among them, by merged_segments.cu. Measured on an H200, in microseconds (in brackets:
- * by blocks): sums of 20 million f64 in segments of 5 77 (92), of 8, some empty, 73 (89), of 40 million f32 of 12 84
- * (89), products of two f32 in segments of 6 80 (91); but largest of 50 million u8 in segments of 6 85 (68). */
+ * by blocks): sums of 40 million f32 in segments of 24 68 (74), some of them empty 71 (83), of 20 million f64 of 24 61
+ * (70), products of two f32 in segments of 6 80 (91); but largest of 50 million u8 in segments of 6 94 (66). */
 static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    enum { ITEMS = 28, WIDE_ITEMS = 20, MEAN = 16, MEAN_OF_TWO = 8, WIDE_MEAN = 4, MOST_BYTES = 16 };
-    const bool are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS), is_wide = s->slot_bytes > 8 || are_two;
+    enum { ITEMS = 28, WIDE_ITEMS = 20, MEAN = 32, MEAN_OF_TWO = 8, WIDE_MEAN = 4, MOST_BYTES = 16 };
+    const bool has_index = c->entry && (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax);
+    const unsigned lane = has_index && c->in_bytes <= 4 ? 8 : s->slot_bytes; /* at most */
+    const bool are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS), is_wide = lane > 8 || are_two;
     if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || s->slot_bytes > MOST_BYTES)
         return;
     s->merged_tile = TALLY_CUDA_FOLD_BLOCK * (is_wide ? WIDE_ITEMS : ITEMS);
     s->merged_mean = c->in_bytes < 4 || s->slot_bytes > 8 ? WIDE_MEAN : are_two ? MEAN_OF_TWO : MEAN;
-    s->merged_blocks = is_wide ? 4 : most(s->slot_bytes, c->in_bytes) > 4 ? 6 : 8;
+    s->merged_blocks = is_wide ? 4 : 8;
 }
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {

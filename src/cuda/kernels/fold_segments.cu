@@ -1,8 +1,9 @@
 /* Reductions by segments, a tile a block, which marks where segments begin (fold_tile.cu). Each segment then finds its
  * result by its head's number; an empty segment has no head. The launch before checks the offsets and finds each tile's
- * first segment. The first tiles are speculative: they search for their segments themselves, and wait for the check only
- * when they have results. Where a tile has millions of empty segments, each element searches the offsets for its segment
- * instead, and the last launch writes the results of the empty ones. */
+ * first segment. The first tiles are speculative: they search for their segments themselves, and wait for the check
+ * only when they have results. If there are few segments, each block checks them all, and there is no launch before.
+ * Where a tile has millions of empty segments, each element searches the offsets for its segment instead, and the last
+ * launch writes the results of the empty ones. */
 enum { CROWDED = 16 * TILE /* segments, where a search for each element is faster */ };
 
 /* A position in the tile. Positions behind the tile give count + 1, and so do those before it: bad offsets that are
@@ -207,10 +208,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
     const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
     const uint64 number = blockIdx.x;
-    const bool is_speculative = number < p.speculative;
+    const bool is_speculative = !p.checks_alone && number < p.speculative;
     uint32 refused = 0;
     tile_groups g;
-    if (is_speculative) {
+    if (p.checks_alone) {
+        let_next_start();
+        refused = check_by_block<2>(p, number, s.segments);
+        if (!refused)
+            g.look_up(p, s.segments[0], number + 1 < p.tiles ? s.segments[1] : p.segments);
+    } else if (is_speculative) {
         let_next_start();
         find_segments(s, p, number);
         g.look_up(p, s.segments[0], s.segments[1]);
@@ -258,18 +264,33 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
 inline findings place_all(const groups_args &p) {
     findings f = {NOT_FOUND, NOT_FOUND};
     const auto most = (unsigned_of<sizeof(index_t)>::type)most_offset(p.n);
-    const bool refuses_empty = p.refuses_empty;
-    go_through(p.offsets, p.segments, [&](bool is_there, uint64 g, auto begin, auto end) {
-        const auto from = begin >> p.tile_bits, to = end >> p.tile_bits;
-        const bool is_bad = begin > end || end > most, is_empty = refuses_empty && begin == end;
-        if (!__ballot_sync(ALL_LANES, is_there && (from < to || is_bad || is_empty)))
+    const uint32 least = p.refuses_empty != 0; /* elements of a segment */
+    go_through(p.offsets, p.segments, [&](bool are_there, uint64 g, const auto &offsets) {
+        constexpr int count = SEGMENTS_IN<decltype(offsets)>;
+        const auto from = offsets[0] >> p.tile_bits, to = offsets[count] >> p.tile_bits;
+        bool is_bad = offsets[count] > most;
+#pragma unroll
+        for (int j = 0; j < count; j++)
+            is_bad |= offsets[j] + least > offsets[j + 1];
+        const bool are_many = from + (uint64)1 < to; /* tiles that begin among a lane's segments */
+        if (are_there && !is_bad && !are_many && from < to) {
+            uint32 before = 1;
+#pragma unroll
+            for (int j = 0; j < count; j++)
+                before += offsets[j + 1] < to << p.tile_bits;
+            if (to < p.tiles)
+                p.first[to] = g + before;
+        }
+        if (!__ballot_sync(ALL_LANES, are_there && (is_bad || are_many)))
             return;
-        if (is_there && is_bad)
-            f.bad = g < f.bad ? g : f.bad;
-        else if (is_there && is_empty)
-            f.empty = g < f.empty ? g : f.empty;
-        const uint64 behind = is_there ? to + (uint64)1 : 0;
-        note_first(p.first, g + 1, from + (uint64)1, behind < p.tiles ? behind : p.tiles);
+#pragma unroll 1
+        for (int j = 0; j < count; j++) {
+            const uint64 begin = begin_of(p, g + j), end = begin_of(p, g + j + 1);
+            if (are_there)
+                look_at(&f, g + j, (index_t)begin, (index_t)end, p.n);
+            const uint64 behind = are_there ? (end >> p.tile_bits) + 1 : 0;
+            note_first(p.first, g + j + 1, (begin >> p.tile_bits) + 1, behind < p.tiles ? behind : p.tiles);
+        }
     });
     if (blockIdx.x == 0 && threadIdx.x < WARP) { /* up to the first segment, and behind the last */
         const bool is_mine = threadIdx.x == 0;
@@ -283,18 +304,22 @@ inline findings place_all(const groups_args &p) {
     return f;
 }
 
-/* Unless offsets are checked while running: then only the tiles' first segments are searched for. */
+/* If there are fewer segments than tiles, each tile's first one is searched for, and also if offsets are checked while
+ * running. */
 extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p SIZED) {
     TAKE_TILES(p)
     let_next_start(); /* the launch before only clears, and it has waited for all before it */
     wait_for_last();
     if (p.check_before) {
-        tell(place_all(p), p.refuses_empty, &p.told->refused, &p.told->not_bad);
-        return;
-    }
-    if (blockIdx.x == 0 && threadIdx.x == 0 &&
-        (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments)))
+        const bool are_few = p.segments && p.segments < p.tiles;
+        tell(are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p), p.refuses_empty, &p.told->refused,
+             &p.told->not_bad);
+        if (!are_few)
+            return;
+    } else if (blockIdx.x == 0 && threadIdx.x == 0 &&
+               (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments))) {
         p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
+    }
     for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
         p.first[k] = first_from(p.offsets, p.segments, k << p.tile_bits);
 }

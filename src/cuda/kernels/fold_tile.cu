@@ -155,29 +155,12 @@ inline tile begin_tile(const groups_args &p, uint8 *x, uint8 *y, uint8 *results)
 
 /* ---- folding ---- */
 
-#if IS_ARGMIN || IS_ARGMAX
-/* What a thread has of a tile: its index counts from the tile's beginning, so it takes one register. */
-typedef components<decltype(lane_t::a0), uint32> tile_lane;
-
-inline uint64 index_in(const tile &, uint32 e) {
-    return e;
+inline uint64 index_in(const tile &t, uint32 e) {
+    return index_from(t.first, e);
 }
 inline acc_t widen_in(const tile &t, const tile_lane &lane) {
-    acc_t acc;
-    acc.a0 = lane.a0;
-    acc.a1 = lane.a1 == (uint32)NO_INDEX ? NO_INDEX : t.first + lane.a1;
-    return acc;
+    return widen_from(t.first, lane);
 }
-#else
-typedef lane_t tile_lane;
-
-inline uint64 index_in(const tile &t, uint32 e) {
-    return t.first + e;
-}
-inline acc_t widen_in(const tile &, const tile_lane &lane) {
-    return widen(lane);
-}
-#endif
 
 inline void add_element(brief<tile_lane> &sum, const tile &t, uint32 e) {
     value_t second = HAS_SECOND ? value_of(*place_of<in_t>(t.y, e)) : value_t(0);
@@ -335,32 +318,7 @@ template <class K> inline result_t result_of(const K &what, uint64 count, uint64
 
 /* Whether what is kept of a lane's accumulator is all of it. Then a thread need not remember what it has before its first
  * head. */
-template <class T> constexpr bool IS_REAL = false;
-template <> constexpr bool IS_REAL<float> = true;
-template <> constexpr bool IS_REAL<double> = true;
-template <bool AreNumbers, class L> constexpr bool HAS_REALS = false; /* a user's accumulator may be anything */
-template <class L> constexpr bool HAS_REALS<true, L> = IS_REAL<decltype(L::a0)>;
-constexpr bool KEEPS_ALL =
-    FOLD_STAGED || RESULT_KEEPS_LANE ||
-    (LOWERS_DIRECTLY && sizeof(kept_t) == sizeof(lane_t) && IS_REAL<result_t> == HAS_REALS<LOWERS_DIRECTLY, lane_t>);
-template <class T, class K> inline T lane_of(const K &kept) {
-    if constexpr (IS_REAL<T>)
-        return value_of(kept);
-    else
-        return (T)kept;
-}
-template <class L, class K> inline L lane_from(const K &kept) {
-    L lane;
-    if constexpr (!RESULT_KEEPS_LANE) {
-        memcpy(&lane, &kept, KEEPS_ALL && !FOLD_STAGED ? sizeof lane : 0);
-    } else if constexpr (sizeof(K) > sizeof(out_t)) { /* two values */
-        lane.a0 = lane_of<decltype(lane.a0)>(kept.first);
-        lane.a1 = lane_of<decltype(lane.a1)>(kept.second);
-    } else {
-        lane.a0 = lane_of<decltype(lane.a0)>(kept);
-    }
-    return lane;
-}
+constexpr bool KEEPS_ALL = FOLD_STAGED || RESULT_KEEPS;
 template <class K> inline acc_t restored(const K &kept) {
     if constexpr (FOLD_STAGED)
         return kept;

@@ -81,17 +81,22 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
     const uint64 first = number << p.tile_bits, left = is_there ? p.n - first : 0, whole = 1ull << p.tile_bits;
     warp_tile<ends_of_segments> t(p, first, (uint32)(left < whole ? left : whole));
     in_t a[LONG_LOADS * VECTOR];
+    __shared__ uint64 firsts[BLOCK / WARP];
     t.load_step(p.x, 0, a);
-    t.ends.is_speculative = number < p.speculative;
+    t.ends.is_speculative = !p.checks_alone && number < p.speculative;
     t.ends.is_good = true;
-    if (!t.ends.is_speculative)
+    if (p.checks_alone)
+        t.ends.is_good = !check_by_block<BLOCK / WARP>(p, blockIdx.x * (uint64)(BLOCK / WARP), firsts);
+    else if (!t.ends.is_speculative)
         t.ends.wait(p);
     let_next_start();
     if (!is_there || !t.ends.is_good)
         return;
     t.ends.number = number;
     t.ends.begin = first;
-    t.ends.first = t.ends.next = t.ends.is_speculative ? first_by_warp(p.offsets, p.segments, first) : p.first[number];
+    t.ends.first = t.ends.next = p.checks_alone           ? firsts[threadIdx.x / WARP]
+                                 : t.ends.is_speculative ? first_by_warp(p.offsets, p.segments, first)
+                                                         : p.first[number];
     t.ends.look(p);
     const acc_t open = t.fold(p, a);
     /* It belongs to the segment before the next offset, unless that is the first of all or the one behind the last. */

@@ -79,35 +79,43 @@ template <> struct unsigned_of<8> {
     typedef uint64 type;
 };
 
-/* The blocks together go through all segments: use(is_there, segment, begin, end) is called by whole warps, 'begin' and
- * 'end' as numbers without sign. */
+/* The blocks together go through all segments, some neighbouring ones a thread: use(are_there, segment, offsets) is
+ * called by whole warps, with the offsets of those from 'segment' on and the one behind them, as numbers without sign. */
 template <class Use> inline void go_through(const index_t *offsets, uint64 segments, Use use) {
     typedef typename unsigned_of<sizeof(index_t)>::type number;
-    enum { AHEAD = 2 };
+    enum { VECTORS = 2, COUNT = VECTORS * OFFSETS };
     const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
-    const uint64 vectors = ((uint64)offsets & 15) == 0 ? segments / OFFSETS : 0;
-    for (uint64 done = 0; done < vectors; done += AHEAD * stride) {
-        number offset[AHEAD][OFFSETS + 1];
-        uint64 vector[AHEAD];
+    const uint64 shares = ((uint64)offsets & 15) == 0 ? segments / COUNT : 0;
+    struct share {
+        number offset[COUNT + 1];
+
+        void load_from(const index_t *from) {
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            vector[k] = done + k * stride + me;
-            const index_t *from = offsets + (vector[k] < vectors ? vector[k] : 0) * OFFSETS;
-            const uint4 bits = *(const uint4 *)from;
-            memcpy(offset[k], &bits, 16);
-            offset[k][OFFSETS] = (number)from[OFFSETS];
+            for (int v = 0; v < VECTORS; v++) {
+                const uint4 bits = ((const uint4 *)from)[v];
+                memcpy(offset + v * OFFSETS, &bits, 16);
+            }
+            offset[COUNT] = (number)from[COUNT];
         }
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-#pragma unroll
-            for (int j = 0; j < OFFSETS; j++)
-                use(vector[k] < vectors, vector[k] * OFFSETS + j, offset[k][j], offset[k][j + 1]);
+    } next;
+    if (shares)
+        next.load_from(offsets + (me < shares ? me : 0) * COUNT);
+#pragma unroll 1
+    for (uint64 done = 0; done < shares; done += stride) {
+        const share now = next;
+        const uint64 number_of_next = done + stride + me;
+        if (number_of_next < shares)
+            next.load_from(offsets + number_of_next * COUNT); /* while these are used */
+        use(done + me < shares, (done + me < shares ? done + me : 0) * COUNT, now.offset);
     }
-    for (uint64 done = vectors * OFFSETS; done < segments; done += stride) {
+    for (uint64 done = shares * COUNT; done < segments; done += stride) {
         const uint64 segment = done + me < segments ? done + me : segments - 1;
-        use(done + me < segments, segment, (number)load(offsets + segment), (number)load(offsets + segment + 1));
+        const number offset[2] = {(number)load(offsets + segment), (number)load(offsets + segment + 1)};
+        use(done + me < segments, segment, offset);
     }
 }
+/* The segments whose offsets an array has. */
+template <class Offsets> constexpr int SEGMENTS_IN = sizeof(Offsets) / sizeof(index_t) - 1;
 
 /* The largest offset that may be good. */
 inline uint64 most_offset(uint64 n) {
@@ -116,15 +124,23 @@ inline uint64 most_offset(uint64 n) {
     return n < most ? n : most;
 }
 
-/* The least segment that begins at 'position' or after it; 'segments' if there is none. */
+/* The least segment that begins at 'position' or after it; 'segments' if there is none. Some offsets are looked at at a
+ * time, since each search takes as long as its loads that wait for each other. */
 inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 position) {
+    enum { AT_A_TIME = 7 };
     uint64 low = 0, high = segments;
+#pragma unroll 1
     while (low < high) {
-        uint64 middle = (low + high) / 2;
-        if ((uint64)load(offsets + middle) >= position)
-            high = middle;
-        else
-            low = middle + 1;
+        const uint64 left = high - low, step = left > AT_A_TIME ? left / (AT_A_TIME + 1) : 1;
+        uint32 before = 0;
+#pragma unroll
+        for (uint32 k = 0; k < AT_A_TIME; k++) {
+            const uint64 at = low + (k + 1) * step - 1;
+            before += at < high && (uint64)load(offsets + (at < high ? at : low)) < position;
+        }
+        const uint64 end = low + (before + 1) * step - 1;
+        low += before * step;
+        high = before < AT_A_TIME && end < high ? end : high;
     }
     return low;
 }
