@@ -48,7 +48,7 @@ static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot) {
     enum { BESIDES = 1024, LEAST = 32 /* a word of head bits */ };
     const unsigned tile = tally_vulkan_tile_slots(slot), slots = slot.bytes * (1 + tile), spread = slots / 32 + 1;
-    const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1;
+    const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint32_t)) / 8 + 1;
     const unsigned words = (unsigned)sizeof(uint32_t) * (1 + 4), heads = 2, more = (unsigned)sizeof(uint32_t);
     const unsigned a_thread = slots + spread + of_team + words + heads + more;
     uint32_t block = device->block;
