@@ -8,6 +8,8 @@ enum {
     MODES = 3,
     CAPABILITY_WORDS = 2,
     MODE_WORDS = 4,
+    COPY_WORDS = 4,
+    SHUFFLED = 4, /* the word of a shuffle that is the value */
     MOST_ENTRY_POINTS = (TALLY_VULKAN_ADAPT_WORDS - MODES * CAPABILITY_WORDS) / (3 * MODES * MODE_WORDS)
 };
 
@@ -50,6 +52,14 @@ static size_t put_modes(uint32_t *to, const execution_mode *m, const uint32_t *e
     return written;
 }
 
+static bool names_shuffles(const uint32_t *words) {
+    return tally_spirv_opcode(words[0]) == SpvOpCapability && words[1] == SpvCapabilityGroupNonUniformShuffleRelative;
+}
+/* They are never executed where the device has none (LANES of slots.comp). */
+static bool is_shuffle(uint32_t opcode) {
+    return opcode == SpvOpGroupNonUniformShuffleUp || opcode == SpvOpGroupNonUniformShuffleDown;
+}
+
 /* Capabilities come first in a module; execution modes follow the entry points. */
 size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_halves, const uint32_t *words,
                           size_t count, uint32_t *to) {
@@ -79,6 +89,15 @@ size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_
             are_told = true;
             for (int k = 0; k < MODES; k++)
                 written += put_modes(to + written, &modes[k], entry_points, entries, has_double);
+        }
+        if (!v->has_shuffles && names_shuffles(words + at))
+            continue;
+        if (!v->has_shuffles && is_shuffle(opcode)) {
+            const uint32_t copy[] = {tally_spirv_first_word(COPY_WORDS, SpvOpCopyObject), words[at + 1], words[at + 2],
+                                     words[at + SHUFFLED]};
+            memcpy(to + written, copy, sizeof copy);
+            written += COPY_WORDS;
+            continue;
         }
         memcpy(to + written, words + at, length * sizeof *words);
         /* Else Mesa unrolls what is short: compiling took 2.6 times as long. */

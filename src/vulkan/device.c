@@ -15,7 +15,7 @@
 #include "vulkan/self_test.h"
 #include "vulkan/vulkan.h"
 
-enum { MOST_DEVICES = 64, BLOCK = 256, LEAST_BLOCK = 128 };
+enum { MOST_DEVICES = 64, BLOCK = 256, LEAST_BLOCK = 128, LEAST_LANES = 8, MOST_LANES = 32 };
 
 /* ---- what devices there are ---- */
 
@@ -242,13 +242,23 @@ static void close_parts(tally_vulkan_device *v) {
 }
 
 /* Vulkan promises nothing of workgroups that wait for each other, but on NVIDIA's GPUs those that have started go on.
- */
+ * Nor does it promise that neighbouring threads are neighbours in subgroups, which are full; they are in the drivers
+ * that this was tried with. */
 static void read_driver(tally_vulkan_device *v) {
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
+                                                   .pNext = &driver};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &driver};
+                                              .pNext = &subgroup};
     v->loader.vkGetPhysicalDeviceProperties2(v->physical, &properties);
-    v->least_once = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY ? TALLY_VULKAN_LEAST_ONCE : UINT64_MAX;
+    const bool is_nvidia = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+    v->least_once = is_nvidia ? TALLY_VULKAN_LEAST_ONCE : UINT64_MAX;
+    const bool is_known = is_nvidia || driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+    v->has_shuffles = subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT;
+    v->lanes = 1;
+    for (unsigned lanes = LEAST_LANES; lanes <= MOST_LANES && is_known && v->has_shuffles; lanes *= 2)
+        if (lanes <= subgroup.subgroupSize)
+            v->lanes = lanes;
 }
 
 /* Everything besides the VkDevice. Frees 'v' if it fails. */

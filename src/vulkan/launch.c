@@ -183,7 +183,8 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_group_arguments(l, &a);
     a.places = l->workspace + cut->places;
     a.slots = counts ? l->workspace + cut->slots : 0;
-    tally_vulkan_inspect(l, &a);
+    if (!counts || c->desc.grouping != TALLY_KEYS) /* else the spine clears what they find */
+        tally_vulkan_inspect(l, &a);
     if (counts) {
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_FOLD_GROUPS], &a, cut->chunks);
         tally_vulkan_then(l);

@@ -131,9 +131,10 @@ enum {
     SKIPS_NAN,
     ALONG_ROWS,
     ALONG_COLUMNS,
-    FEW_ROWS
+    FEW_ROWS,
+    LANES
 };
-_Static_assert(FEW_ROWS + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+_Static_assert(LANES + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
@@ -160,6 +161,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[ALONG_ROWS] = purpose == TALLY_VULKAN_BY_ROWS;
     choices.constant[ALONG_COLUMNS] = purpose == TALLY_VULKAN_BY_COLUMNS || purpose == TALLY_VULKAN_BY_FEW_ROWS;
     choices.constant[FEW_ROWS] = purpose == TALLY_VULKAN_BY_FEW_ROWS;
+    choices.constant[LANES] = device->lanes;
     return choices;
 }
 

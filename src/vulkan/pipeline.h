@@ -7,7 +7,7 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_CONSTANTS = 16 };
+enum { TALLY_VULKAN_CONSTANTS = 17 };
 
 /* The choices that are made with a kernel's pipeline: the constant_ids of prelude.comp, arguments.comp, slots.comp,
  * scan_once.comp, scan_in_window.comp, reduce.comp and exact_levels.comp. */

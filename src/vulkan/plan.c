@@ -126,7 +126,7 @@ static tally_status load(tally_gpu_plan *gpu) {
     const tally_status status = tally_vulkan_module_get(plan->device, c, &plan->module, &plan->slot);
     if (status != TALLY_OK)
         return status;
-    plan->block = tally_vulkan_block_of(plan->device, plan->slot);
+    plan->block = tally_vulkan_block_of(plan->device, c, plan->slot);
     gpu->total_bytes = tally_vulkan_folds_exactly(c) ? tally_vulkan_exact_state_bytes(c) : plan->slot.bytes;
     return load_kernels(plan);
 }

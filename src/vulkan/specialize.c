@@ -1,5 +1,7 @@
 #include "vulkan/specialize.h"
 
+#include <string.h>
+
 #include "core/dtype.h"
 #include "vulkan/arguments.h"
 #include "vulkan/lower.h"
@@ -37,10 +39,11 @@ static void add_choices(tally_text *text, const choices *c) {
                      "#version 450\n#extension GL_EXT_buffer_reference : require\n"
                      "#extension GL_EXT_buffer_reference_uvec2 : require\n"
                      "#extension GL_EXT_control_flow_attributes : require\n"
-                     "%s%s#define HAS_INT64 %d\n",
+                     "%s%s%s#define SHUFFLES %d\n#define HAS_INT64 %d\n",
+                     c->is_user ? "" : "#extension GL_KHR_shader_subgroup_shuffle_relative : require\n",
                      c->scans_once ? "#extension GL_KHR_memory_scope_semantics : require\n" : "",
                      c->has_int64 ? "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n" : "",
-                     c->has_int64);
+                     !c->is_user, c->has_int64);
     for (int k = 1; k < TALLY_DTYPE_COUNT; k++)
         tally_text_print(text, "#define %s %du\n", type_names[k], k);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -133,6 +136,22 @@ static void add_prelude(tally_text *text) {
 static const char one_lane[] = "#define lane_t acc_t\n#define lane_identity identity\n#define lane_lift lift\n"
                                "#define widen(lane) (lane)\n";
 
+/* An accumulator of another thread of the subgroup. */
+static void add_shuffles(tally_text *text, int components, const tally_vulkan_components *t) {
+    static const char *const names[][2] = {{"up", "Up"}, {"down", "Down"}};
+    for (int n = 0; n < 2; n++) {
+        tally_text_print(text, "acc_t shuffled_%s(acc_t a, uint d) {\n    return acc_t(", names[n][0]);
+        for (int k = 0; k < components; k++) {
+            const bool is_wide = strstr(t->type[k], "int64_t") != NULL; /* a feature of its own */
+            tally_text_print(text,
+                             is_wide ? "%s%s(u64_of(subgroupShuffle%s(words_of(uint64_t(a.a%d)), d)))"
+                                     : "%s%s(subgroupShuffle%s(a.a%d, d))",
+                             k ? ", " : "", t->type[k], names[n][1], k);
+        }
+        tally_text_add(text, ");\n}\n");
+    }
+}
+
 /* 'A' is acc_t or lane_t; functions of the lane's have names that begin so. */
 static void add_functions(tally_text *text, const tally_monoid_text *m, const tally_vulkan_components *t, const char *A,
                           const char *prefix) {
@@ -163,6 +182,7 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
     const tally_vulkan_components t = tally_vulkan_components_of(monoid, arithmetic);
     if (arithmetic != TALLY_VULKAN_f32w) {
         add_functions(text, m, &t, "acc_t", "");
+        add_shuffles(text, m->components, &t);
         if (monoid == TALLY_MONOID_logsumexp)
             tally_text_add(text, tally_vulkan_kernels_running_logsumexp);
         else if (tally_vulkan_has_running(monoid))
@@ -178,6 +198,7 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
                      "acc_t combine(acc_t left, acc_t right) {\n    const double a = left.a0, b = right.a0;\n"
                      "    return acc_t(%s);\n}\nacc_t widen(lane_t lane) {\n    return acc_t(double(lane.a0));\n}\n",
                      m->component[0].identity, m->component[0].combine);
+    add_shuffles(text, 1, &t);
 }
 
 static bool has_two_inputs(const tally_operator *entry) {

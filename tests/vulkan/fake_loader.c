@@ -5,6 +5,7 @@
  *   old, no_driver, no_device   what opening finds
  *   no_double, no_int64, no_address, no_float_atomics   features that are missing
  *   no_rounding   kernels cannot be told to round to nearest
+ *   no_shuffles   threads of a subgroup cannot exchange values
  *   discrete   the first device is a GPU with memory of its own
  *   nvidia     NVIDIA's own driver, on whose devices a workgroup may wait for another; "mesa": one of which that is not
  *              known
@@ -79,6 +80,9 @@ static void fake_properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties
             ((VkPhysicalDeviceVulkan12Properties *)p)->shaderRoundingModeRTEFloat32 = VK_FALSE;
             ((VkPhysicalDeviceVulkan12Properties *)p)->shaderRoundingModeRTEFloat64 = VK_FALSE;
         }
+    for (VkBaseOutStructure *p = properties->pNext; p && plays("no_shuffles"); p = p->pNext)
+        if (p->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES)
+            ((VkPhysicalDeviceSubgroupProperties *)p)->supportedOperations = VK_SUBGROUP_FEATURE_BASIC_BIT;
     for (VkBaseOutStructure *p = properties->pNext; p; p = p->pNext)
         if (p->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES) {
             VkDriverId *const driver = &((VkPhysicalDeviceDriverProperties *)p)->driverID;
@@ -203,12 +207,14 @@ static VkResult fake_pipelines(VkDevice device, VkPipelineCache cache, uint32_t 
 
 /* What SPIR-V's OpCapability declares. */
 static bool is_missing(uint32_t capability) {
-    enum { FLOAT16 = 9, FLOAT64 = 10, INT64 = 11, INT64_ATOMICS = 12, INT16 = 22, INT8 = 39 };
+    enum { FLOAT16 = 9, FLOAT64 = 10, INT64 = 11, INT64_ATOMICS = 12, INT16 = 22, INT8 = 39, SHUFFLE_RELATIVE = 66 };
     switch (capability) {
     case FLOAT64:
         return plays("no_double");
     case INT64:
         return plays("no_int64");
+    case SHUFFLE_RELATIVE:
+        return plays("no_shuffles");
     case FLOAT16:
     case INT64_ATOMICS:
     case INT16:

@@ -71,7 +71,7 @@ struct last_group {
     acc_t acc;
     uint head;
 };
-shared uint shared_notes[BLOCK], team_notes[BLOCK / TEAM + 1];
+shared uint shared_notes[BLOCK], team_notes[BLOCK / 8];
 last_group join(last_group left, last_group right) {
     return last_group(combine(left.acc, right.acc), left.head);
 }
@@ -87,92 +87,78 @@ last_group group_of(acc_t acc, uint note) {
 uint note_of(last_group g, uint count) {
     return g.head | count << 16;
 }
-
-/* As SUM_BEFORE of slots.comp, for a team's groups in slots and notes. */
-void append_before(inout last_group all, inout uint all_count) {
-    UNROLLED for (uint first = 0; first < TEAM; first += TOGETHER) {
-        acc_t own[TOGETHER];
-        uint note[TOGETHER];
-        UNROLLED for (uint k = 0; k < TOGETHER; k++) {
-            own[k] = SLOT_OF_THREAD(first + k);
-            note[k] = shared_notes[THREAD * TEAM + first + k];
-        }
-        UNROLLED for (uint k = 0; k < TOGETHER; k++) {
-            SLOT_OF_THREAD(first + k) = all.acc;
-            shared_notes[THREAD * TEAM + first + k] = note_of(all, all_count);
-            all = append(all, group_of(own[k], note[k]));
-            all_count += note[k] >> 16;
-        }
-    }
+uint note_from_left(uint note, uint d) {
+#if SHUFFLES
+    if (LANES > 1)
+        return subgroupShuffleUp(note, d);
+#endif
+    barrier();
+    shared_notes[THREAD] = note;
+    barrier();
+    return shared_notes[THREAD - min(d, THREAD)];
 }
 
-/* That of all threads before, and of *all*, with the counts. Few threads append, as in scan_threads(). */
+/* The last group's head of two neighbours, and both counts. */
+uint joined(uint left, uint right) {
+    const uint head = (right & 0xffffu) != 0 ? right : left;
+    return (head & 0xffffu) + (left & 0xffff0000u) + (right & 0xffff0000u);
+}
+
+/* The notes of the threads before. */
+uint scan_notes(uint note) {
+    const uint span = THREAD / SPAN, place = THREAD % SPAN;
+    UNROLLED for (uint d = 1; d < SPAN; d *= 2) {
+        const uint left = note_from_left(note, d);
+        if (place >= d)
+            note = joined(left, note);
+    }
+    uint before = 0;
+    const uint left = note_from_left(note, 1);
+    barrier();
+    if (place == SPAN - 1)
+        team_notes[span] = note;
+    barrier();
+    for (uint k = 0; k < span; k++)
+        before = joined(before, team_notes[k]);
+    return place > 0 ? joined(before, left) : before;
+}
+
+/* That of all threads before, and of *all*, with the counts. As scan_threads(). */
 last_group scan_last_groups(last_group own, uint count, out uint count_ahead, out last_group all, out uint all_count) {
-    const uint team = THREAD / TEAM;
-    barrier();
-    shared_slots[spread(THREAD)] = own.acc;
-    shared_notes[THREAD] = note_of(own, count);
-    barrier();
-    if (THREAD < BLOCK / TEAM) {
-        last_group last = last_group(identity(), 0);
-        uint sum = 0;
-        append_before(last, sum);
-        team_slots[THREAD] = last.acc;
-        team_notes[THREAD] = note_of(last, sum);
-    }
-    barrier();
-    if (THREAD == 0) {
-        last_group last = last_group(identity(), 0);
-        uint sum = 0;
-        acc_t next = team_slots[0];
-        uint next_note = team_notes[0];
-        UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
-            const last_group own = group_of(next, next_note);
-            const uint own_count = next_note >> 16;
-            next = team_slots[k + 1];
-            next_note = team_notes[k + 1];
-            team_slots[k] = last.acc;
-            team_notes[k] = note_of(last, sum);
-            last = append(last, own);
-            sum += own_count;
+    const uint span = THREAD / SPAN, place = THREAD % SPAN;
+    uint note = note_of(own, count);
+    UNROLLED for (uint d = 1; d < SPAN; d *= 2) {
+        const acc_t left = from_left(own.acc, d, SPAN);
+        const uint left_note = note_from_left(note, d);
+        if (place >= d) {
+            if ((note & 0xffffu) == 0)
+                own.acc = combine(left, own.acc);
+            note = joined(left_note, note);
         }
-        team_slots[BLOCK / TEAM] = last.acc;
-        team_notes[BLOCK / TEAM] = note_of(last, sum);
+    }
+    const acc_t left = from_left(own.acc, 1, SPAN);
+    const uint left_note = note_from_left(note, 1);
+    barrier();
+    if (place == SPAN - 1) {
+        team_slots[span] = own.acc;
+        team_notes[span] = note;
     }
     barrier();
-    const uint note = shared_notes[THREAD], team_note = team_notes[team], all_note = team_notes[BLOCK / TEAM];
-    count_ahead = (note >> 16) + (team_note >> 16);
-    all = group_of(team_slots[BLOCK / TEAM], all_note);
-    all_count = all_note >> 16;
-    return append(group_of(team_slots[team], team_note), group_of(shared_slots[spread(THREAD)], note));
-}
-
-/* The same without counts, for groups that are short: each thread goes back to where a group begins, which is not far. */
-last_group last_of_threads(uint begin, uint end) {
-    last_group last = last_group(identity(), 0);
-    for (uint t = end; t > begin && last.head == 0; t--)
-        last = join(group_of(shared_slots[spread(t - 1)], shared_notes[t - 1]), last);
-    return last;
-}
-last_group last_of_teams(uint end, last_group last) {
-    for (uint k = end; k > 0 && last.head == 0; k--)
-        last = join(group_of(team_slots[k - 1], team_notes[k - 1]), last);
-    return last;
-}
-last_group go_back(last_group own, out last_group all) {
-    const uint team = THREAD / TEAM;
-    barrier();
-    shared_slots[spread(THREAD)] = own.acc;
-    shared_notes[THREAD] = own.head;
-    barrier();
-    if (THREAD < BLOCK / TEAM) {
-        const last_group last = last_of_threads(THREAD * TEAM, THREAD * TEAM + TEAM);
-        team_slots[THREAD] = last.acc;
-        team_notes[THREAD] = last.head;
+    last_group before = last_group(identity(), 0);
+    all = before;
+    all_count = count_ahead = 0;
+    UNROLLED for (uint k = 0; k < BLOCK / SPAN; k++) {
+        if (k == span) {
+            before = all;
+            count_ahead = all_count;
+        }
+        all = append(all, group_of(team_slots[k], team_notes[k]));
+        all_count += team_notes[k] >> 16;
     }
-    barrier();
-    all = last_of_teams(BLOCK / TEAM, last_group(identity(), 0));
-    return last_of_teams(team, last_of_threads(team * TEAM, THREAD));
+    if (place == 0)
+        return before;
+    count_ahead += left_note >> 16;
+    return append(before, group_of(left, left_note));
 }
 
 /* ---- a tile ---- */
@@ -195,21 +181,16 @@ last_group of_slot(uint slot, uint heads) {
 }
 
 /* Turns the slots into the accumulators before each vector, with that before the tile, and takes the notes. Returns the
- * record after the tile. On an H200 sums of f32 by segments of 24 take 176 us by going back and else 232; but 'all' by
- * segments of 49500 takes 251, and 212. */
-record_t scan_slots(wide first, record_t before, bool by_rows) {
+ * record after the tile. */
+record_t scan_slots(wide first, record_t before) {
     last_group own = last_group(identity(), 0), all;
     UNROLLED for (uint v = 0; v < ROWS; v++) {
         const uint slot = THREAD * ROWS + v;
         const last_group last = of_slot(slot, heads_of(slot * VECTOR));
         own = append(own, last);
     }
-    last_group run;
     uint count_ahead, count;
-    if (by_rows || SLOT_BYTES > 4)
-        run = scan_last_groups(own, 0, count_ahead, all, count);
-    else
-        run = go_back(own, all);
+    last_group run = scan_last_groups(own, 0, count_ahead, all, count);
     if (run.head == 0)
         run.acc = combine(before.acc, run.acc);
     UNROLLED for (uint v = 0; v < ROWS; v++) {
@@ -224,11 +205,11 @@ record_t scan_slots(wide first, record_t before, bool by_rows) {
 }
 
 /* The tile's heads are marked. */
-record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before, bool by_rows) {
+record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before) {
     const wide first = plus(t.before, t.first);
     sum_vectors(t, in_tile);
     barrier();
-    const record_t after = scan_slots(first, before, by_rows);
+    const record_t after = scan_slots(first, before);
     barrier();
     const acc_t base = base_of(wide(0));
     const bool exchanging = exchanges(t);
@@ -328,7 +309,7 @@ void scan_groups_of_chunk(scan_tile t, uint chunk, record_t run, bool by_rows) {
         if (after.first < t.count)
             load_tile(after, next);
         barrier();
-        run = scan_groups_of_tile(t, now, run, by_rows);
+        run = scan_groups_of_tile(t, now, run);
         t = after;
     }
 }
@@ -464,7 +445,7 @@ record_t fold_after_last_head(uint chunk) {
 
 void fold_groups() {
     begin_kernel();
-    if (CONTROL.refused != 0)
+    if (!BY_KEYS && CONTROL.refused != 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const record_t sum = fold_after_last_head(chunk);
@@ -493,10 +474,12 @@ void spine_of_groups() {
         write_record(c, run);
         run = append(run, chunk);
     }
-    if (THREAD == 0) {
-        CONTROL.runs = all_runs;
-        if (!IS_SCAN && BY_KEYS && less(p_room, all_runs))
-            atomicOr(CONTROL.refused, REFUSED_RUNS);
+    if (THREAD != 0)
+        return;
+    CONTROL.runs = all_runs;
+    if (BY_KEYS) { /* nobody looked at these before */
+        CONTROL.not_bad = CONTROL.not_empty = 0;
+        CONTROL.refused = !IS_SCAN && less(p_room, all_runs) ? REFUSED_RUNS : 0;
     }
 }
 

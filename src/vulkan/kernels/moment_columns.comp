@@ -86,20 +86,20 @@ void scan_moments_of_slabs(some_slabs s) {
             run = moments_before_column(s, THREAD / parts);
         for (uint k = begin; k < end && there; k++)
             own += value_of_cell(at + row_of_cell(k) * p.inner.x) - run.shift;
-        UNIT_SUM(DISTANCES, THREAD) = own;
+        unit_sums[THREAD] = own;
         barrier();
         for (uint k = THREAD - part; k < THREAD; k++)
-            run.distances += UNIT_SUM(DISTANCES, k);
+            run.distances += unit_sums[k];
         moments_t next = run;
         next.squares = 0;
         for (uint k = begin; k < end && there; k++) {
             n += 1;
             next = with_element(next, value_of_cell(at + row_of_cell(k) * p.inner.x), n, inverse);
         }
-        UNIT_SUM(SQUARES, THREAD) = next.squares;
+        unit_sums[BLOCK + THREAD] = next.squares;
         barrier();
         for (uint k = THREAD - part; k < THREAD; k++)
-            run.squares += UNIT_SUM(SQUARES, k);
+            run.squares += unit_sums[BLOCK + k];
     }
     for (uint column = THREAD / parts; column < s.count; column += BLOCK / parts) {
         const uint at = cell_of(column);

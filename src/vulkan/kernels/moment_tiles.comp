@@ -64,15 +64,12 @@ shared uint word_ranks[BLOCK / 4], word_heads[BLOCK / 4];
 /* All threads call this, and meet before they use what it notes. */
 void note_heads() {
     barrier();
-    if (THREAD < MOMENTS_TILE / 32) {
-        uint rank = 0, head = 0;
-        for (uint w = 0; w < THREAD; w++) {
-            const uint bits = head_bits[w];
-            rank += bitCount(bits);
-            head = bits != 0 ? 32 * w + findMSB(bits) + 1 : head;
-        }
-        word_ranks[THREAD] = rank;
-        word_heads[THREAD] = head;
+    const uint words = MOMENTS_TILE / 32, bits = THREAD < words ? head_bits[THREAD] : 0;
+    const uint last = bits != 0 ? 32 * THREAD + findMSB(bits) + 1 : 0;
+    const uint before = scan_notes(last | bitCount(bits) << 16);
+    if (THREAD < words) {
+        word_ranks[THREAD] = before >> 16;
+        word_heads[THREAD] = before & 0xffffu;
     }
 }
 void mark_heads_of_moments(scan_tile t, uint chunk) {
@@ -117,88 +114,79 @@ uint heads_before(uint at) {
 
 /* ---- a tile ---- */
 
-/* Sums of the units of a team, of a team's in a round, and of a round: first each by itself, then those before it, back
- * to where a group begins. Rounds keep their own. There are two of each: of distances, and of squares. */
+/* Sums of the units of SPAN threads in a round. There are two of each: of distances, and of squares. */
 const uint DISTANCES = 0, SQUARES = 1;
-#define UNIT_SUM(which, unit) unit_sums[(which) * spread(ROUNDS * BLOCK) + spread(unit)]
-#define TEAM_SUM(which, team) team_sums[(which) * ROUNDS * BLOCK / TEAM + (team)]
-#define ROUND_SUM(which, r)   round_sums[(which) * ROUNDS + (r)]
-shared double unit_sums[2 * (ROUNDS * BLOCK + ROUNDS * BLOCK / 32)];
-shared double team_sums[2 * ROUNDS * BLOCK / TEAM], round_sums[2 * ROUNDS];
-shared uint team_has_head[ROUNDS * BLOCK / TEAM], round_has_head[ROUNDS];
+#define SPAN_SUM(which, span) span_sums[(which) * ROUNDS * BLOCK / 8 + (span)]
+#define HAS_HEAD(which, span) spans_with_heads[(which) * ROUNDS * BLOCK / 8 + (span)]
+shared double span_sums[2 * ROUNDS * BLOCK / 8], unit_sums[2 * BLOCK];
+shared uint spans_with_heads[2 * ROUNDS * BLOCK / 8];
 
-const uint LOADED = 8; /* slots at once, since no compiler moves a load before a store that may be to the same place */
-
-/* Units' slots receive the sums before them in their team, teams those before them in their round. */
-void scan_sums_of(uint which, bool in_groups) {
+double sum_from_left(double x, uint d) {
+    if (LANES > 1)
+        return subgroupShuffleUp(x, d);
     barrier();
-    if (THREAD < ROUNDS * BLOCK / TEAM) {
-        double sum = 0;
-        uint any = 0;
-        UNROLLED_LANES for (uint first = 0; first < TEAM; first += LOADED) {
-            double own[LOADED];
-            UNROLLED_LANES for (uint k = 0; k < LOADED; k++)
-                own[k] = UNIT_SUM(which, THREAD * TEAM + first + k);
-            UNROLLED_LANES for (uint k = 0; k < LOADED; k++) {
-                const uint unit = THREAD * TEAM + first + k, heads = in_groups ? heads_of_unit(unit * UNIT) : 0;
-                UNIT_SUM(which, unit) = sum;
-                sum = heads != 0 ? own[k] : sum + own[k];
-                any |= heads;
-            }
-        }
-        TEAM_SUM(which, THREAD) = sum;
-        team_has_head[THREAD] = any;
-    }
+    unit_sums[THREAD] = x;
     barrier();
-    if (THREAD < ROUNDS) {
-        double sum = 0;
-        uint any = 0;
-        UNROLLED_LANES for (uint k = 0; k < BLOCK / TEAM; k++) {
-            const uint team = THREAD * (BLOCK / TEAM) + k;
-            const double own = TEAM_SUM(which, team);
-            TEAM_SUM(which, team) = sum;
-            sum = in_groups && team_has_head[team] != 0 ? own : sum + own;
-            any |= team_has_head[team];
-        }
-        ROUND_SUM(which, THREAD) = sum;
-        round_has_head[THREAD] = any;
-    }
-    barrier();
+    return unit_sums[THREAD - min(d, THREAD)];
 }
 
-/* The sum of all elements before a unit. The last head before it is 'head' (head_before). */
-double sum_before_unit(uint which, uint u, uint head, double carried) {
-    const uint unit = u * BLOCK + THREAD, of_head = (head - 1) / UNIT;
-    double sum = UNIT_SUM(which, unit);
-    if (head == 0 || of_head / TEAM != unit / TEAM)
-        sum = TEAM_SUM(which, unit / TEAM) + sum;
-    UNROLLED_LANES for (uint r = ROUNDS; r > 0; r--)
-        if (r <= u && (head == 0 || of_head / BLOCK < r))
-            sum = ROUND_SUM(which, r - 1) + sum;
-    return head == 0 ? carried + sum : sum;
+/* Whether the last head before a unit lies in the same span and round. */
+bool is_head_in_span(uint unit, uint head) {
+    return head != 0 && (head - 1) / UNIT / SPAN == unit / SPAN;
 }
-double sum_of_tile(uint which, double carried, bool in_groups) {
-    double sum = carried;
-    UNROLLED_LANES for (uint r = 0; r < ROUNDS; r++)
-        sum = in_groups && round_has_head[r] != 0 ? ROUND_SUM(which, r) : sum + ROUND_SUM(which, r);
-    return sum;
+
+/* The sum of the units before one in its span, back to where a group begins; and notes that of the span. */
+double scan_span(uint which, uint u, uint head, uint heads, double own) {
+    const uint unit = u * BLOCK + THREAD, place = THREAD % SPAN;
+    const bool in_span = is_head_in_span(unit, head);
+    const uint reach = heads != 0 ? 0 : in_span ? unit - (head - 1) / UNIT : place;
+    UNROLLED_LANES for (uint d = 1; d < SPAN; d *= 2) {
+        const double left = sum_from_left(own, d);
+        if (d <= reach)
+            own = left + own;
+    }
+    const double left = sum_from_left(own, 1);
+    if (place == SPAN - 1) {
+        SPAN_SUM(which, unit / SPAN) = own;
+        HAS_HEAD(which, unit / SPAN) = heads != 0 || in_span ? 1 : 0;
+    }
+    return place > 0 ? left : 0.0lf;
 }
 
 /* What a thread finds of a unit before any results are stored, which may replace elements. */
 struct unit_moments {
     uint head, heads; /* the last one before the unit, plus 1; its elements that begin groups */
     double n, shift;  /* elements of that group before the unit; its shift */
+    double sum;       /* of the unit's distances, then squares; and then of those before it */
     dvec4 square;     /* what each element adds */
 };
 struct tile_moments {
     unit_moments first, second;
 };
 
+/* Units' sums become those of their groups' elements before them; 'carried' is that before the tile. Returns the sum
+ * after it. */
+double scan_sums(uint which, inout tile_moments m, double carried) {
+    const uint span = THREAD / SPAN;
+    m.first.sum = scan_span(which, 0, m.first.head, m.first.heads, m.first.sum);
+    m.second.sum = scan_span(which, 1, m.second.head, m.second.heads, m.second.sum);
+    double before_first = 0, before_second = 0;
+    barrier();
+    UNROLLED_LANES for (uint k = 0; k < ROUNDS * BLOCK / SPAN; k++) {
+        before_first = k == span ? carried : before_first;
+        before_second = k == BLOCK / SPAN + span ? carried : before_second;
+        carried = (HAS_HEAD(which, k) != 0 ? 0.0lf : carried) + SPAN_SUM(which, k);
+    }
+    if (!is_head_in_span(THREAD, m.first.head))
+        m.first.sum = before_first + m.first.sum;
+    if (!is_head_in_span(BLOCK + THREAD, m.second.head))
+        m.second.sum = before_second + m.second.sum;
+    return carried;
+}
+
 /* The group that reaches the next tile. */
-moments_t after_tile(scan_tile t, uint head, double shift, moments_t run, bool in_groups) {
+moments_t after_tile(scan_tile t, uint head, double shift, moments_t run) {
     const uint end = min(t.count, t.first + MOMENTS_TILE);
-    run.distances = sum_of_tile(DISTANCES, run.distances, in_groups);
-    run.squares = sum_of_tile(SQUARES, run.squares, in_groups);
     if (head != 0) {
         run.shift = shift;
         run.begin = plus(plus(t.before, t.first), head - 1);
@@ -253,7 +241,7 @@ unit_moments begin_unit(scan_tile t, uvec4 unit, uint u, moments_t run, bool in_
     add_distance(t, unit, logical, 1, m.heads, from, total);
     add_distance(t, unit, logical, 2, m.heads, from, total);
     add_distance(t, unit, logical, 3, m.heads, from, total);
-    UNIT_SUM(DISTANCES, u * BLOCK + THREAD) = total;
+    m.sum = total;
     return m;
 }
 /* Goes on with their squares. */
@@ -261,14 +249,14 @@ void add_squares(scan_tile t, uvec4 unit, uint u, moments_t run, inout unit_mome
     const uint logical = first_of_unit(t, u);
     moments_t own = run;
     own.shift = m.shift;
-    own.distances = sum_before_unit(DISTANCES, u, m.head, run.distances);
+    own.distances = m.sum;
     own.squares = 0;
     double n = m.n, inverse = inverse_of_count(n);
     m.square.x = square_of_item(t, unit, logical, 0, m.heads, own, n, inverse);
     m.square.y = square_of_item(t, unit, logical, 1, m.heads, own, n, inverse);
     m.square.z = square_of_item(t, unit, logical, 2, m.heads, own, n, inverse);
     m.square.w = square_of_item(t, unit, logical, 3, m.heads, own, n, inverse);
-    UNIT_SUM(SQUARES, u * BLOCK + THREAD) = own.squares;
+    m.sum = own.squares;
 }
 
 /* All but the results, which the caller makes of the squares. */
@@ -277,11 +265,12 @@ moments_t add_tile(scan_tile t, tile_units units, moments_t run, bool in_groups,
     m.second = begin_unit(t, units.second, 1, run, in_groups);
     const uint last_head = in_groups ? last_head_of_tile() : 0;
     const double last_shift = last_head != 0 ? value_at(t, t.first + last_head - 1) : 0.0lf;
-    scan_sums_of(DISTANCES, in_groups);
+    const double distances = scan_sums(DISTANCES, m, run.distances);
     add_squares(t, units.first, 0, run, m.first);
     add_squares(t, units.second, 1, run, m.second);
-    scan_sums_of(SQUARES, in_groups);
-    return after_tile(t, last_head, last_shift, run, in_groups);
+    run.squares = scan_sums(SQUARES, m, run.squares);
+    run.distances = distances;
+    return after_tile(t, last_head, last_shift, run);
 }
 
 /* ---- scans ---- */
@@ -328,10 +317,10 @@ wide scan_item(scan_tile t, uint logical, uint k, uint heads, double square, boo
         store_bits(plus(t.out_at, physical(t, logical + k) << OUT_LOG), OUT_LOG, bits);
     return bits;
 }
-void scan_unit(scan_tile t, uint u, unit_moments m, double squares) {
+void scan_unit(scan_tile t, uint u, unit_moments m) {
     const uint logical = first_of_unit(t, u);
     const bool is_whole = logical >= t.from && logical + UNIT <= t.to;
-    double n = m.n;
+    double n = m.n, squares = m.sum;
     const wide a = scan_item(t, logical, 0, m.heads, m.square.x, is_whole, squares, n);
     const wide b = scan_item(t, logical, 1, m.heads, m.square.y, is_whole, squares, n);
     const wide c = scan_item(t, logical, 2, m.heads, m.square.z, is_whole, squares, n);
@@ -350,8 +339,8 @@ void scan_unit(scan_tile t, uint u, unit_moments m, double squares) {
 moments_t scan_tile_of_moments(scan_tile t, tile_units units, moments_t run, bool in_groups) {
     tile_moments m;
     const moments_t after = add_tile(t, units, run, in_groups, m);
-    scan_unit(t, 0, m.first, sum_before_unit(SQUARES, 0, m.first.head, run.squares));
-    scan_unit(t, 1, m.second, sum_before_unit(SQUARES, 1, m.second.head, run.squares));
+    scan_unit(t, 0, m.first);
+    scan_unit(t, 1, m.second);
     return after;
 }
 
@@ -374,7 +363,6 @@ void moment_rows() {
             if (after.first < t.count)
                 load_units(after, next);
             run = scan_tile_of_moments(t, now, run, false);
-            barrier(); /* the sums are used again */
             t = after;
         }
         if (!given(p.slots) && given(p.total) && THREAD == 0)
@@ -441,10 +429,10 @@ void give_runs_of_item(scan_tile t, uint logical, uint k, uint heads, double squ
     n += 1;
 }
 /* 'runs' begin before the tile. */
-void give_runs_of_unit(scan_tile t, uint u, unit_moments m, double squares, wide runs) {
+void give_runs_of_unit(scan_tile t, uint u, unit_moments m, wide runs) {
     const uint logical = first_of_unit(t, u);
     wide rank = minus(plus(runs, heads_before(logical - t.first)), 1u);
-    double n = m.n;
+    double n = m.n, squares = m.sum;
     give_runs_of_item(t, logical, 0, m.heads, m.square.x, squares, n, rank);
     give_runs_of_item(t, logical, 1, m.heads, m.square.y, squares, n, rank);
     give_runs_of_item(t, logical, 2, m.heads, m.square.z, squares, n, rank);
@@ -470,12 +458,11 @@ void moment_runs() {
                 load_units(after, next);
             barrier();
             tile_moments m;
-            const moments_t reaching = run;
-            run = add_tile(t, now, reaching, true, m);
+            run = add_tile(t, now, run, true, m);
             if (m.first.heads != 0)
-                give_runs_of_unit(t, 0, m.first, sum_before_unit(SQUARES, 0, m.first.head, reaching.squares), runs);
+                give_runs_of_unit(t, 0, m.first, runs);
             if (m.second.heads != 0)
-                give_runs_of_unit(t, 1, m.second, sum_before_unit(SQUARES, 1, m.second.head, reaching.squares), runs);
+                give_runs_of_unit(t, 1, m.second, runs);
             runs = plus(runs, heads_of_tile());
             t = after;
         }

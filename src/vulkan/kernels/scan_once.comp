@@ -15,7 +15,22 @@
  * p.total receives the sum of all tiles. */
 #if SCANS_ONCE
 const uint ENTRY_WORDS = SLOT_BYTES / 2, SENT = 65536;
-const uint WINDOW = 2 * TEAM; /* tiles */
+const uint TEAM = 16, WINDOW = 2 * TEAM; /* tiles */
+
+/* Replaces 'count' slots, slot(i), by the sums before them; 'all' is the sum of all. Loads come together, because no
+ * compiler moves them before a store that may be to the same place. */
+const uint TOGETHER = 8;
+#define SUM_BEFORE(slot, count, all)                                                                                   \
+    UNROLLED for (uint first = 0; first < count; first += TOGETHER) {                                                  \
+        acc_t own[TOGETHER];                                                                                           \
+        UNROLLED for (uint k = 0; k < TOGETHER; k++)                                                                   \
+            own[k] = slot(first + k);                                                                                  \
+        UNROLLED for (uint k = 0; k < TOGETHER; k++) {                                                                 \
+            slot(first + k) = all;                                                                                     \
+            all = combine(all, own[k]);                                                                                \
+        }                                                                                                              \
+    }
+
 #define ONCE_PLANE  (p_tiles + WINDOW - 1 & ~(WINDOW - 1))
 #define ONCE_LENGTH (TILE_VECTORS * BLOCK * VECTOR)
 #define NO_TILE     ~0u

@@ -186,8 +186,10 @@ void fold_columns_of(some_slabs s) {
             acc = fold_cells(column, THREAD & parts - 1, parts);
         if (parts > 1)
             acc = fold_block(acc, 1, parts);
+        if (in_cells)
+            barrier(); /* all have read the elements */
         if (column < s.count && (THREAD & parts - 1) == 0) {
-            if (in_cells) /* all have read the elements */
+            if (in_cells)
                 cells[spread(column)] = small_result(acc, plus(s.first, column));
             else
                 give(acc, plus(s.first, column), 0, p.extent);
@@ -227,17 +229,15 @@ acc_t scan_cells(uint column, uint begin, uint end, acc_t run, bool gives) {
 void scan_columns_of(some_slabs s) {
     const uint parts = p_team, part = THREAD & parts - 1, each = (p.extent.x + parts - 1) / parts;
     const uint begin = min(part * each, p.extent.x), end = min(begin + each, p.extent.x);
+    acc_t before = identity();
     if (parts > 1) {
         acc_t own = identity();
         if (THREAD / parts < s.count)
             own = scan_cells(THREAD / parts, begin, end, own, false);
-        shared_slots[spread(THREAD)] = own;
-        barrier();
+        before = scan_team(own, parts);
     }
     for (uint column = THREAD / parts; column < s.count; column += BLOCK / parts) {
-        acc_t run = base_of(plus(s.first, column));
-        for (uint k = THREAD - part; k < THREAD; k++)
-            run = combine(run, shared_slots[spread(k)]);
+        acc_t run = combine(base_of(plus(s.first, column)), before);
         run = scan_cells(column, begin, end, run, true);
         if (given(p.total) && part == parts - 1)
             write_slot(p.total, plus(s.first, column), run);

@@ -67,13 +67,25 @@ const uint TILE_VECTORS = VECTORS_GIVEN != 0 ? VECTORS_GIVEN : TILE_SLOTS;
 shared acc_t shared_slots[BLOCK + BLOCK / 32];
 shared acc_t tile_slots[TILE_VECTORS * BLOCK + TILE_VECTORS * BLOCK / 32];
 
+/* Neighbouring threads that exchange values without shared memory; 1: none do. They are of one subgroup. */
+layout(constant_id = 16) const uint LANES = 1;
+#if !SHUFFLES
+#define shuffled_up(x, d)   (x)
+#define shuffled_down(x, d) (x)
+#endif
+
 /* Folds the accumulators of 'count' threads, a power of two, 'apart' from each other, in order; the first of them
- * receives the result. */
+ * receives the result. All threads call this, and may not have met when they return. */
 acc_t fold_block(acc_t acc, uint apart, uint count) {
     const uint part = THREAD / apart & count - 1;
+    uint d = 1;
+    for (; apart == 1 && d < min(LANES, count); d *= 2)
+        acc = combine(acc, shuffled_down(acc, d));
+    if (d >= count)
+        return acc;
     barrier(); /* earlier use of the memory */
     shared_slots[THREAD] = acc;
-    for (uint d = 1; d < count; d *= 2) {
+    for (; d < count; d *= 2) {
         barrier();
         if ((part & (2 * d - 1)) == 0) {
             acc = combine(acc, shared_slots[THREAD + d * apart]);
@@ -103,53 +115,48 @@ acc_t scan_block(acc_t acc, uint width, out acc_t all) {
     return THREAD >= width ? shared_slots[THREAD - width] : identity();
 }
 
-/* Replaces 'count' slots, slot(i), by the sums before them; 'all' is the sum of all. Loads come together, because no
- * compiler moves them before a store that may be to the same place. */
-const uint TOGETHER = 8;
-#define SUM_BEFORE(slot, count, all)                                                                                   \
-    UNROLLED for (uint first = 0; first < count; first += TOGETHER) {                                                  \
-        acc_t own[TOGETHER];                                                                                           \
-        UNROLLED for (uint k = 0; k < TOGETHER; k++)                                                                   \
-            own[k] = slot(first + k);                                                                                  \
-        UNROLLED for (uint k = 0; k < TOGETHER; k++) {                                                                 \
-            slot(first + k) = all;                                                                                     \
-            all = combine(all, own[k]);                                                                                \
-        }                                                                                                              \
-    }
+shared acc_t team_slots[BLOCK / 8];
+/* Threads that scan together before they meet. */
+#define SPAN (LANES > 1 ? LANES : BLOCK)
 
-const uint TEAM = 16;
-shared acc_t team_slots[BLOCK / TEAM + 1];
-#define SLOT_OF_THREAD(i) shared_slots[spread(THREAD * TEAM + (i))]
-#if HAS_RUNNING
-/* Accumulators whose combination is long, are combined few times after each other. */
-acc_t scan_threads(acc_t acc, out acc_t all) {
-    return scan_block(acc, 1, all);
+/* The accumulator of the thread d before, if that is of the same 'span' threads. All threads call this. */
+acc_t from_left(acc_t acc, uint d, uint span) {
+    if (span <= LANES)
+        return shuffled_up(acc, d);
+    barrier();
+    shared_slots[THREAD] = acc;
+    barrier();
+    return shared_slots[THREAD - min(d, THREAD)];
 }
-#else
-/* The accumulators of the threads before, folded; and of *all* threads. There are few barriers, and few threads combine:
- * what all of them do takes as many instructions as the elements, where accumulators have several components. */
-acc_t scan_threads(acc_t acc, out acc_t all) {
-    barrier();
-    shared_slots[spread(THREAD)] = acc;
-    barrier();
-    if (THREAD < BLOCK / TEAM) {
-        acc_t sum = identity();
-        SUM_BEFORE(SLOT_OF_THREAD, TEAM, sum)
-        team_slots[THREAD] = sum;
+
+/* Adds the accumulators of the threads before in a team of 'span', a power of two, and gives those alone. */
+acc_t scan_team(inout acc_t acc, uint span) {
+    const uint place = THREAD & span - 1;
+    UNROLLED for (uint d = 1; d < span; d *= 2) {
+        const acc_t left = from_left(acc, d, span);
+        if (place >= d)
+            acc = combine(left, acc);
     }
-    barrier();
-    if (THREAD == 0) {
-        acc_t sum = identity(), next = team_slots[0];
-        UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) { /* the next one is loaded before a store */
-            const acc_t own = next;
-            next = team_slots[k + 1];
-            team_slots[k] = sum;
-            sum = combine(sum, own);
-        }
-        team_slots[BLOCK / TEAM] = sum;
-    }
-    barrier();
-    all = team_slots[BLOCK / TEAM];
-    return combine(team_slots[THREAD / TEAM], shared_slots[spread(THREAD)]);
+    const acc_t left = from_left(acc, 1, span);
+    if (place > 0)
+        return left;
+    return identity();
 }
-#endif
+
+/* The accumulators of the threads before, folded; and of *all* threads. */
+acc_t scan_threads(acc_t acc, out acc_t all) {
+    const uint span = THREAD / SPAN, place = THREAD % SPAN;
+    const acc_t left = scan_team(acc, SPAN);
+    barrier();
+    if (place == SPAN - 1)
+        team_slots[span] = acc;
+    barrier();
+    acc_t before = identity();
+    all = team_slots[0];
+    UNROLLED for (uint k = 1; k < BLOCK / SPAN; k++) {
+        if (k == span)
+            before = all;
+        all = combine(all, team_slots[k]);
+    }
+    return place > 0 ? combine(before, left) : before;
+}
