@@ -37,14 +37,22 @@ ALWAYS_INLINE v_f64 quotient_f64(v_f64 x, v_f64 by) {
     return quotient_by_f64(x, by, share);
 }
 
+#if defined(__AVX512F__)
+/* The roots of x / by in these lanes, of which zeros need none: the variance of each group's first element, say. */
+ALWAYS_INLINE v_f64 roots_of_others(v_f64 root, __mmask8 others, v_f64 x, v_f64 by) {
+    root = _mm512_mask_mov_pd(root, others, x);
+    others = _mm512_mask_cmp_pd_mask(others, x, _mm512_setzero_pd(), _CMP_NEQ_UQ);
+    return others ? (v_f64)_mm512_mask_sqrt_pd(root, others, x / by) : root;
+}
+#endif
+
 ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
 #if defined(__AVX512F__)
-    /* Numbers from 2^-959 to the largest. Others are -0, infinite, NaN or negative, or the rest is not exact. */
+    /* Numbers from 2^-959 to the largest. Others are 0, infinite, NaN or negative, or the rest is not exact. */
     const uint64_t least = (uint64_t)64 << 52, infinity = (uint64_t)2047 << 52;
-    const __mmask8 counts = _mm512_test_epi64_mask((__m512i)x, (__m512i)x); /* +0 is its own root */
-    const __mmask8 others = _mm512_mask_cmpge_epu64_mask(counts, (__m512i)((v_u64)x - least),
-                                                         _mm512_set1_epi64((int64_t)(infinity - least)));
-    const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_maskz_rsqrt14_pd(counts, x);
+    const __mmask8 others =
+        _mm512_cmpge_epu64_mask((__m512i)((v_u64)x - least), _mm512_set1_epi64((int64_t)(infinity - least)));
+    const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_rsqrt14_pd(x);
     v_f64 root = x * guess, half = guess * one_half;
     UNROLL_8 for (int step = 0; step < 2; step++) {
         const v_f64 off = add_product_f64(one_half, -root, half);
@@ -52,7 +60,7 @@ ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
         half = add_product_f64(half, half, off);
     }
     root = add_product_f64(root, add_product_f64(x, -root, root), half);
-    return others ? (v_f64)_mm512_mask_sqrt_pd(root, others, x) : root;
+    return others ? roots_of_others(root, others, x, (v_f64){0} + 1.0) : root;
 #elif defined(__AVX2__)
     return _mm256_sqrt_pd(x);
 #else
@@ -62,20 +70,19 @@ ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
 #endif
 }
 
-/* sqrt(x / by), to hardly more than a unit in the last place; 'by' is an integer from 1 to 2^100, and x is not -0. */
+/* sqrt(x / by), to hardly more than a unit in the last place; 'by' is an integer from 1 to 2^100. */
 ALWAYS_INLINE v_f64 root_of_quotient_f64(v_f64 x, v_f64 by) {
 #if defined(__AVX512F__)
     const uint64_t least = (uint64_t)123 << 52, most = (uint64_t)1923 << 52; /* 2^-900 and 2^900 */
-    const __mmask8 counts = _mm512_test_epi64_mask((__m512i)x, (__m512i)x);  /* 0 is its own root */
     const __mmask8 others =
-        _mm512_mask_cmpge_epu64_mask(counts, (__m512i)((v_u64)x - least), _mm512_set1_epi64((int64_t)(most - least)));
-    const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_maskz_rsqrt14_pd(counts, x * by);
+        _mm512_cmpge_epu64_mask((__m512i)((v_u64)x - least), _mm512_set1_epi64((int64_t)(most - least)));
+    const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_rsqrt14_pd(x * by);
     v_f64 root = x * guess, half = guess * one_half;
     const v_f64 off = add_product_f64(one_half, -(root * by), half);
     root = add_product_f64(root, root, off);
     half = add_product_f64(half, half, off);
     root = add_product_f64(root, add_product_f64(x, -(root * by), root), half);
-    return others ? (v_f64)_mm512_mask_sqrt_pd(root, others, x / by) : root;
+    return others ? roots_of_others(root, others, x, by) : root;
 #else
     return root_f64(x / by);
 #endif
