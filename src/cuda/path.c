@@ -36,9 +36,13 @@ static void cut_scan_along_axis(const tally_cuda_device *device, const tally_com
 /* Short groups are taken many at a time, if one of the ways to do that takes them. */
 static void cut_reduction_along_axis(const tally_cuda_device *device, const tally_computation *c,
                                      const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    const bool are_short = !c->is_sized && shape->outer > 1 && shape->extent && shape->extent < SHORT_GROUP;
-    if (are_short &&
-        (tally_cuda_short_rows_cut(device, c, sizes, shape, cut) || tally_cuda_slabs_cut(device, sizes, shape, cut)))
+    if (!c->is_sized && shape->extent == 1 && !sizes->is_large) {
+        cut->path = TALLY_CUDA_TINY_ROWS;
+        return;
+    }
+    const bool are_many = !c->is_sized && shape->outer > 1 && shape->extent;
+    if (are_many && (tally_cuda_short_rows_cut(device, c, sizes, shape, cut) ||
+                     (shape->extent < SHORT_GROUP && tally_cuda_slabs_cut(device, sizes, shape, cut))))
         return;
     if (shape->inner > 1 && shape->extent)
         tally_cuda_columns_cut(device, c, sizes, shape, cut);
