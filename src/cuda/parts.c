@@ -41,9 +41,11 @@ static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NU
 #define COLUMNS tally_cuda_kernels_partials, tally_cuda_kernels_columns
 
 /* 180 ms */
-static const char *const columns[] = {COLUMNS, tally_cuda_kernels_fold_columns, entry_fold_columns, NULL};
+static const char *const columns[] = {COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_fold_columns,
+                                      entry_fold_columns, NULL};
 /* 105 ms */
-static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
+static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_columns,
+                                             tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
 /* 205 ms */
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 /* 180 ms */

@@ -118,10 +118,23 @@ inline float root_nearby(float x) {
     return r - r == 0 && r != 0 ? __uint_as_float(__float_as_uint(r) ^ 1) : r;
 }
 
-template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
+template <class T> inline unsigned add_bytes(unsigned word, unsigned sum, unsigned of = 0x01010101) {
     for (int b = 0; b < 4; b++)
-        sum += (unsigned)(T)(word >> 8 * b);
+        sum += (unsigned)(T)(word >> 8 * b) * (of >> 8 * b & 255);
     return sum;
+}
+template <class T> inline unsigned add_squares(unsigned word, unsigned sum) {
+    for (int b = 0; b < 4; b++)
+        sum += (unsigned)((T)(word >> 8 * b) * (T)(word >> 8 * b));
+    return sum;
+}
+template <class T> inline unsigned smaller_pair(unsigned a, unsigned b) {
+    const T low = (T)a < (T)b ? a : b, high = (T)(a >> 16) < (T)(b >> 16) ? a >> 16 : b >> 16;
+    return (unsigned)(unsigned short)high << 16 | (unsigned short)low;
+}
+template <class T> inline unsigned larger_pair(unsigned a, unsigned b) {
+    const T low = (T)a > (T)b ? a : b, high = (T)(a >> 16) > (T)(b >> 16) ? a >> 16 : b >> 16;
+    return (unsigned)(unsigned short)high << 16 | (unsigned short)low;
 }
 
 inline void hide(unsigned &) {}
