@@ -307,15 +307,13 @@ bool tally_cuda_has_higher_moments(const tally_computation *c) {
 }
 
 int tally_cuda_column_packs(const tally_computation *c, int architecture) {
-    enum { NONE, AND, OR, XOR, ALL, SUM, MIN, MAX, MINMAX, MOMENTS }; /* as in packed_columns.cu */
-    const bool has_pairs = architecture >= 90;                        /* of 16 bits, compared by one instruction */
+    enum { NONE, AND, OR, XOR, ALL, SUM, MIN, MAX, MINMAX }; /* as in packed_columns.cu */
+    const bool has_pairs = architecture >= 90;               /* of 16 bits, compared by one instruction */
     if (!c->entry || tally_is_scan(c) || c->exact || c->words.count || c->in_bytes != 1 ||
         c->desc.grouping != TALLY_AXIS)
         return NONE;
     if (tally_cuda_is_flag(c))
         return c->desc.op == TALLY_ALL ? ALL : OR;
-    if (tally_cuda_brief_moments(c))
-        return MOMENTS;
     switch (c->monoid) {
     case TALLY_MONOID_band:
         return AND;

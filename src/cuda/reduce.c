@@ -31,7 +31,7 @@ enum {
     /* Vectors of a row at least for short_rows.cu: rows of 16 took 0.84 of the roof's speed this way, by slabs.cu 0.95;
      * rows of 32 over 0.99. */
     SHORT_ROW = 32,
-    WIDE = 4, /* bytes; shorter rows of such elements go through slabs.cu if they are not whole vectors */
+    WIDE = 4,            /* bytes; shorter rows of such elements go through slabs.cu if they are not whole vectors */
     MANY_AT_ONCE = 2048, /* elements */
     /* Longer rows, up to so many bytes, are short if there are so many for each multiprocessor. A block of reduce.cu
      * would have less than a step of each. Variances keep digits for as many elements of a lane. */

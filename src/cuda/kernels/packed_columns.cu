@@ -10,8 +10,7 @@ enum {
     PACKED_SUM,
     PACKED_MIN,
     PACKED_MAX,
-    PACKED_MINMAX,
-    PACKED_MOMENTS
+    PACKED_MINMAX
 };
 
 [[maybe_unused]] constexpr bool PACKS_LEAST = COLUMN_PACKS == PACKED_MIN || COLUMN_PACKS == PACKED_MINMAX;
@@ -55,9 +54,7 @@ template <bool> struct packed_extremes {
 template <int Width> struct packed_lanes {
     enum { WORDS = Width / 4 };
     uint32 bits[WORDS];
-    uint32 sum[Width], squares[Width];
-    uint32 rows = 0;
-    int in_last = Width; /* columns that the last row has: only one row of a thread's may have fewer */
+    uint32 sum[Width];
     packed_extremes<true> least[WORDS];
     packed_extremes<false> largest[WORDS];
 
@@ -67,7 +64,7 @@ template <int Width> struct packed_lanes {
             bits[w] = NEUTRAL;
 #pragma unroll
         for (int k = 0; k < Width; k++)
-            sum[k] = squares[k] = 0;
+            sum[k] = 0;
     }
     /* The bytes of the word that are in the mask. */
     void add_word(int w, uint32 word, uint32 mask) {
@@ -84,21 +81,15 @@ template <int Width> struct packed_lanes {
             least[w].add((word & mask) | (packed_extremes<true>::FIRST_BYTES & ~mask));
         if (PACKS_LARGEST)
             largest[w].add((word & mask) | (packed_extremes<false>::FIRST_BYTES & ~mask));
-        if (COLUMN_PACKS == PACKED_SUM || COLUMN_PACKS == PACKED_MOMENTS)
+        if (COLUMN_PACKS == PACKED_SUM)
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 sum[4 * w + k] = add_bytes<in_t>(there, sum[4 * w + k], 1u << 8 * k);
-        if (COLUMN_PACKS == PACKED_MOMENTS)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                squares[4 * w + k] = add_squares<in_t>(there & 0xffu << 8 * k, squares[4 * w + k]);
     }
     /* The first 'left' elements of a row. */
     void add(const few<in_t, Width> &x, int left) {
         uint32 word[WORDS];
         memcpy(word, &x, sizeof word);
-        rows++;
-        in_last = left < in_last ? left : in_last;
 #pragma unroll
         for (int w = 0; w < WORDS; w++) {
             const int bytes = left - 4 * w; /* of this word */
@@ -118,16 +109,6 @@ template <int Width> struct packed_lanes {
                       : PACKS_LARGEST              ? largest[k / 4].element(k % 4)
                       : COLUMN_PACKS == PACKED_ALL ? (in_t)(byte & 0x80)
                                                    : (in_t)byte);
-    }
-
-    /* What column_powers take. */
-    struct powers_of_column {
-        uint32 count;
-        int32 all;
-        uint32 squares;
-    };
-    powers_of_column powers_of(int k) const {
-        return {rows - (k >= in_last), (int32)sum[k], squares[k]};
     }
 
   private:

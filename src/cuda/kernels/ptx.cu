@@ -132,19 +132,6 @@ template <> inline unsigned add_bytes<signed char>(unsigned word, unsigned sum, 
     return r;
 }
 
-/* Adds the squares of the four bytes of a word. */
-template <class T> inline unsigned add_squares(unsigned word, unsigned sum);
-template <> inline unsigned add_squares<unsigned char>(unsigned word, unsigned sum) {
-    unsigned r;
-    asm("dp4a.u32.u32 %0, %1, %1, %2;" : "=r"(r) : "r"(word), "r"(sum));
-    return r;
-}
-template <> inline unsigned add_squares<signed char>(unsigned word, unsigned sum) {
-    unsigned r;
-    asm("dp4a.s32.s32 %0, %1, %1, %2;" : "=r"(r) : "r"(word), "r"(sum));
-    return r;
-}
-
 #if TALLY_ARCHITECTURE >= 90
 /* The smaller and the larger of each of two pairs of integers. */
 template <class T> inline unsigned smaller_pair(unsigned a, unsigned b);

@@ -12,18 +12,7 @@ enum { ROW_LOADS = IS_LARGE ? 1 : 4 /* vectors that a thread has on their way at
 }
 #endif
 
-/* The elements [from, to) of a vector. */
-inline void add_some(lanes &l, const in_t *x, const in_t *y, uint64 index, int from, int to) {
-#pragma unroll
-    for (int k = 0; k < VECTOR; k++)
-        if (k >= from && k < to) {
-            l.prepare<1>(x + k);
-            l.add(k, value_of(x[k]), HAS_SECOND ? value_of(y[k]) : value_t(0), index + k);
-        }
-}
-
-/* This thread's vectors of [first, end): every lanes_a_row-th. If positions are SHIFTED, the first and the last may be
- * whole only together with elements of the rows around. */
+/* This thread's vectors of [first, end): every lanes_a_row-th. */
 template <loading How>
 inline void add_vectors_of(const row &r, uint32 first, uint32 end, uint32 lane, uint32 lanes_a_row, lanes &l) {
     for (uint32 base = lane; base < end; base += ROW_LOADS * lanes_a_row) {
@@ -40,10 +29,7 @@ inline void add_vectors_of(const row &r, uint32 first, uint32 end, uint32 lane, 
 #pragma unroll
         for (int u = 0; u < ROW_LOADS; u++) {
             const uint32 v = base + u * lanes_a_row;
-            const int left = (int)((uint32)r.extent - v * VECTOR);
-            if (How == SHIFTED && v >= first && v < end && (v == 0 || left < VECTOR))
-                add_some(l, a + u * VECTOR, b + u * VECTOR, r.before + v * VECTOR, v == 0 ? (int)r.lowest : 0, left);
-            else if (v >= first && v < end)
+            if (v >= first && v < end)
                 add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + v * VECTOR);
         }
     }
@@ -51,7 +37,7 @@ inline void add_vectors_of(const row &r, uint32 first, uint32 end, uint32 lane, 
 
 /* Adds up this thread's part of a row. Rows are so short that lanes need not be emptied. Vectors at the ends that are
  * not whole, or cannot be loaded as such, are loaded by elements. */
-inline lanes lanes_of_row(row r, bool is_inside, uint32 lane, uint32 lanes_a_row) {
+inline lanes lanes_of_row(row r, uint32 lane, uint32 lanes_a_row) {
     lanes l;
 #if MOMENTS
     /* the same for all threads of the row, so that their sums can be added */
@@ -61,25 +47,21 @@ inline lanes lanes_of_row(row r, bool is_inside, uint32 lane, uint32 lanes_a_row
     l.begin_near(r.x, (uint32)r.extent / 4);
 #endif
 #endif
-    if constexpr (!ORDER_SHOWS)
-        if (is_inside && shift_to_vector(&r)) {
-            add_vectors_of<SHIFTED>(r, 0, ((uint32)r.extent + VECTOR - 1) / VECTOR, lane, lanes_a_row, l);
-            return l;
-        }
-    const uint32 first = !r.aligned && r.from;
+    const bool is_shifted = !r.aligned && !ORDER_SHOWS && shift_to_vector(&r);
+    const uint32 first = is_shifted || (!r.aligned && r.from);
     uint32 end = (uint32)r.extent / VECTOR;
-    if (!r.aligned && r.to < end * VECTOR)
+    if (!is_shifted && !r.aligned && r.to < end * VECTOR)
         end--;
     if (first && lane == 0)
-        add_singles<ACROSS>(r, 0, VECTOR, l);
-    if (r.aligned)
+        add_singles<SHIFTED>(r, 0, VECTOR, l);
+    if (is_shifted || r.aligned)
         add_vectors_of<ALIGNED>(r, first, end, lane, lanes_a_row, l);
     else
         add_vectors_of<ACROSS>(r, first, end, lane, lanes_a_row, l);
 #pragma unroll 1
     for (uint32 v = end; v * VECTOR < r.extent; v++)
         if (lane == (v & (lanes_a_row - 1)))
-            add_singles<ACROSS>(r, v * VECTOR, r.extent, l);
+            add_singles<ALIGNED>(r, v * VECTOR, r.extent, l);
     return l;
 }
 
@@ -109,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_short_rows(short_rows_a
         lanes l;
         if (number < p.rows) {
             const row r = row_of(p.x, p.y, p.rows, p.extent, 0, number);
-            l = lanes_of_row(r, number && number + 1 < p.rows, lane, lanes_a_row);
+            l = lanes_of_row(r, lane, lanes_a_row);
         }
         const acc_t acc = fold_lanes_of_row(l, lane, lanes_a_row);
         if (lane == 0 && number < p.rows)
