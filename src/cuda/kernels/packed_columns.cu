@@ -55,6 +55,7 @@ template <int Width> struct packed_lanes {
     enum { WORDS = Width / 4 };
     uint32 bits[WORDS];
     uint32 sum[Width];
+    bool is_empty = true;
     packed_extremes<true> least[WORDS];
     packed_extremes<false> largest[WORDS];
 
@@ -90,6 +91,7 @@ template <int Width> struct packed_lanes {
     void add(const few<in_t, Width> &x, int left) {
         uint32 word[WORDS];
         memcpy(word, &x, sizeof word);
+        is_empty = false;
 #pragma unroll
         for (int w = 0; w < WORDS; w++) {
             const int bytes = left - 4 * w; /* of this word */
@@ -97,18 +99,24 @@ template <int Width> struct packed_lanes {
         }
     }
     acc_t accumulator(int k) const {
+        acc_t r = identity_as<acc_t>();
+        if (is_empty)
+            return r;
+#if COLUMN_PACKS == 8 /* PACKED_MINMAX: a column may have no element yet, so what is the largest is not lifted */
+        r.a0 = (decltype(r.a0))value_of(least[k / 4].element(k % 4));
+        r.a1 = (decltype(r.a1))value_of(largest[k / 4].element(k % 4));
+        return r;
+#else
         const uint32 byte = bits[k / 4] >> k % 4 * 8;
         if (COLUMN_PACKS == PACKED_SUM) {
-            acc_t r = identity_as<acc_t>();
             r.a0 = (decltype(r.a0))(ARE_SIGNED ? (int64)(int32)sum[k] : (int64)sum[k]);
             return r;
         }
-        if (COLUMN_PACKS == PACKED_MINMAX)
-            return combine(lifted(least[k / 4].element(k % 4)), lifted(largest[k / 4].element(k % 4)));
         return lifted(PACKS_LEAST                  ? least[k / 4].element(k % 4)
                       : PACKS_LARGEST              ? largest[k / 4].element(k % 4)
                       : COLUMN_PACKS == PACKED_ALL ? (in_t)(byte & 0x80)
                                                    : (in_t)byte);
+#endif
     }
 
   private:
