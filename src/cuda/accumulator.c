@@ -328,6 +328,34 @@ bool tally_cuda_has_higher_moments(const tally_computation *c) {
     return c->entry && (c->monoid == TALLY_MONOID_moments3 || c->monoid == TALLY_MONOID_moments4);
 }
 
+int tally_cuda_column_packs(const tally_computation *c, int architecture) {
+    enum { NONE, AND, OR, XOR, ALL, SUM, MIN, MAX, MINMAX }; /* as in packed_columns.cu */
+    const bool has_pairs = architecture >= 90;               /* of 16 bits, compared by one instruction */
+    if (!c->entry || tally_is_scan(c) || c->exact || c->words.count || c->in_bytes != 1 ||
+        c->desc.grouping != TALLY_AXIS)
+        return NONE;
+    if (tally_cuda_is_flag(c))
+        return c->desc.op == TALLY_ALL ? ALL : OR;
+    switch (c->monoid) {
+    case TALLY_MONOID_band:
+        return AND;
+    case TALLY_MONOID_bor:
+        return OR;
+    case TALLY_MONOID_bxor:
+        return XOR;
+    case TALLY_MONOID_sum:
+        return SUM;
+    case TALLY_MONOID_min:
+        return has_pairs ? MIN : NONE;
+    case TALLY_MONOID_max:
+        return has_pairs ? MAX : NONE;
+    case TALLY_MONOID_minmax:
+        return has_pairs ? MINMAX : NONE;
+    default:
+        return NONE;
+    }
+}
+
 bool tally_cuda_looks_up_exponentials(const tally_computation *c) {
     return c->entry && c->monoid == TALLY_MONOID_logsumexp && c->in_bytes == 1 && !tally_is_scan(c) &&
            !c->words.count && c->desc.grouping == TALLY_ALL_VALUES;

@@ -20,7 +20,8 @@ enum {
     FEW_ROWS = 8,       /* or so many if there would be fewer blocks than multiprocessors, */
     MANY_ROWS = 64,     /* and a panel has more than these */
     PANEL_BLOCKS = 4,   /* that a multiprocessor holds at a time */
-    THIN = 4            /* rows, as in thin_columns.cu */
+    THIN = 4,           /* rows, as in thin_columns.cu */
+    FEW_IN_VECTORS = 16 /* rows of which vectors at any address are faster than elements */
 };
 
 /* ---- small slabs ---- */
@@ -123,7 +124,7 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
     /* Rows that begin at any address are loaded in whole vectors where elements are narrow or the columns are thin;
      * else an element a thread is faster: sums of u32 853 wide took 0.87 of the time on an H100. */
     const bool in_line = shape->inner % sizes->column_width == 0;
-    const unsigned width = in_line || c->in_bytes < 4 || shape->extent <= THIN ? sizes->column_width : 1;
+    const unsigned width = in_line || c->in_bytes < 4 || shape->extent <= FEW_IN_VECTORS ? sizes->column_width : 1;
     uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / width), across = divide_up(shape->inner, width);
     const bool shares_sectors = c->in_bytes == 8 && shape->inner * c->in_bytes % SECTOR;
     uint64_t wide = (shares_sectors ? WIDE_BYTES : PANEL_BYTES) / (width * c->in_bytes);

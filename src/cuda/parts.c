@@ -34,16 +34,18 @@ static const char *const aligned_rows[] = {
 /* 80 ms */
 static const char *const any_rows[] = {ROWS, tally_cuda_kernels_reduce, entry_reduce_across, NULL};
 /* 150 ms */
-static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_tiny_rows, NULL};
+static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cuda_kernels_tiny_rows, NULL};
 /* 100 ms */
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
 #define COLUMNS tally_cuda_kernels_partials, tally_cuda_kernels_columns
 
 /* 180 ms */
-static const char *const columns[] = {COLUMNS, tally_cuda_kernels_fold_columns, entry_fold_columns, NULL};
+static const char *const columns[] = {COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_fold_columns,
+                                      entry_fold_columns, NULL};
 /* 105 ms */
-static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
+static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_columns,
+                                             tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
 /* 205 ms */
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 /* 180 ms */
@@ -181,7 +183,7 @@ static const char *const thin_panels[] = {tally_cuda_kernels_of_panels, TILES,
 
 /* 310 ms */
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_lane_words,
-                                            tally_cuda_kernels_scan_thin, NULL};
+                                            tally_cuda_kernels_scan_thin, tally_cuda_kernels_ones, NULL};
 
 static const char *const tall[] = {tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tall,
                                    NULL};

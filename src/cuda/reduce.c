@@ -1,6 +1,7 @@
 #include "cuda/reduce.h"
 
 #include "core/arithmetic.h"
+#include "cuda/accumulator.h"
 
 enum {
     /* Chunks of long rows for each multiprocessor; fewer if the end of a block is costly, or if no cluster folds the
@@ -30,6 +31,13 @@ enum {
     /* Vectors of a row at least for short_rows.cu: rows of 16 took 0.84 of the roof's speed this way, by slabs.cu 0.95;
      * rows of 32 over 0.99. */
     SHORT_ROW = 32,
+    WIDE = 4,            /* bytes; shorter rows of such elements go through slabs.cu if they are not whole vectors */
+    MANY_AT_ONCE = 2048, /* elements */
+    /* Longer rows, up to so many bytes, are short if there are so many for each multiprocessor. A block of reduce.cu
+     * would have less than a step of each. Variances keep digits for as many elements of a lane. */
+    LONGEST = 16 << 10,
+    LONGEST_OF_MOMENTS = 8 << 10,
+    LONG_ROWS = 32,
     SHORT_ROW_VECTORS = 4, /* of a row for each thread, as in short_rows.cu, until a warp has the row */
     SHORT_ROW_BLOCKS = 64, /* for each multiprocessor: many that come and go end together */
     WARP_LOG = 5
@@ -134,19 +142,25 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
 /* ---- many short rows ---- */
 
 /* Rows of so few elements that a thread takes several, unless their accumulators are large; or, if the operator
- * commutes, rows of whole vectors, shared by enough threads that each has four. */
+ * commutes, rows of some vectors, shared by enough threads that each has four. */
 bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_computation *c,
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t vectors = shape->extent / sizes->vector;
     const bool commutes = c->entry || c->user.commutes;
-    const bool are_rows = shape->inner == 1 || shape->extent == 1;
-    if (!are_rows && (shape->inner > sizes->tiny_inner || shape->extent > TINY_SLAB / shape->inner))
+    if (shape->inner > 1 && (shape->inner > sizes->tiny_inner || shape->extent > TINY_SLAB / shape->inner))
         return false;
     if (shape->extent <= TINY_ROW && cut->groups <= UINT32_MAX && !sizes->is_large) {
         cut->path = TALLY_CUDA_TINY_ROWS;
         return true;
     }
-    if (shape->extent % sizes->vector || vectors < SHORT_ROW || !commutes)
+    if (shape->inner > 1 || vectors < SHORT_ROW || !commutes)
+        return false;
+    const uint64_t longest =
+        c->monoid == TALLY_MONOID_moments || tally_cuda_has_higher_moments(c) ? LONGEST_OF_MOMENTS : LONGEST;
+    const bool is_whole = shape->extent % sizes->vector == 0;
+    if (shape->extent < MANY_AT_ONCE
+            ? !is_whole && c->in_bytes >= WIDE
+            : shape->extent * c->in_bytes > longest || cut->groups < (uint64_t)device->multiprocessors * LONG_ROWS)
         return false;
     unsigned lane_bits = 0;
     while (lane_bits < WARP_LOG && vectors > (uint64_t)SHORT_ROW_VECTORS << lane_bits)
@@ -170,10 +184,32 @@ tally_status tally_cuda_short_rows_launch(const tally_cuda_launch *l) {
     return tally_cuda_enqueue(l, l->plan->kernels.fold_short_rows, grid, &args, "launching a reduction of short rows");
 }
 
+tally_status tally_cuda_ones_launch(const tally_cuda_launch *l) {
+    enum { VECTOR = 16, AHEAD = 4, FEW_AHEAD = 2 }; /* as in ones.cu */
+    const tally_args *a = l->args;
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    tally_cuda_ones_args args = {.x = tally_cuda_address(a->x),
+                                 .y = tally_cuda_address(a->y),
+                                 .initial = tally_cuda_address(a->initial),
+                                 .out = tally_cuda_address(a->out),
+                                 .carry = l->pieces.carry,
+                                 .total = l->pieces.total,
+                                 .n = l->cut->groups,
+                                 .before = l->pieces.before};
+    const uint64_t result = c->out_bytes * c->per_result, width = VECTOR / most(c->in_bytes, result);
+    const bool is_few = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->in_bytes >= result;
+    const uint64_t part = TALLY_CUDA_BLOCK * width * (is_few ? FEW_AHEAD : AHEAD);
+    /* results before the first aligned word are as many less in the first block */
+    const tally_cuda_grid grid = {.x = divide_up(args.n + width - 1, part), .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.map_ones, grid, &args, "launching results of single elements");
+}
+
 tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
+    if (a->shape.extent == 1)
+        return tally_cuda_ones_launch(l);
     const uint64_t rows_a_block = (uint64_t)TALLY_CUDA_BLOCK * l->plan->sizes.vector;
-    const uint64_t inner = a->shape.extent > 1 ? a->shape.inner : 1;
+    const uint64_t inner = a->shape.inner;
     tally_cuda_tiny_rows_args args = {.x = tally_cuda_address(a->x),
                                       .y = tally_cuda_address(a->y),
                                       .out = tally_cuda_address(a->out),

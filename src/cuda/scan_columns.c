@@ -2,6 +2,7 @@
 
 #include "core/arithmetic.h"
 #include "cuda/columns.h"
+#include "cuda/reduce.h"
 #include "cuda/scan_tall.h"
 
 enum {
@@ -261,8 +262,11 @@ bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_compu
     const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result);
     const uint64_t threads = shape->outer * divide_up(shape->inner, sizes->thin_width);
     if (c->in_window || sizes->is_large || !shape->extent || shape->extent > THIN_ROWS ||
-        shape->inner * widest < LEAST_THIN_ROW || (shape->extent > FEW_THIN_ROWS && threads < THIN_THREADS) ||
-        threads / TALLY_CUDA_BLOCK >= INT32_MAX || are_fast_columns(device, c, sizes, shape))
+        threads / TALLY_CUDA_BLOCK >= INT32_MAX)
+        return false;
+    if (shape->extent > 1 &&
+        (shape->inner * widest < LEAST_THIN_ROW || (shape->extent > FEW_THIN_ROWS && threads < THIN_THREADS) ||
+         are_fast_columns(device, c, sizes, shape)))
         return false;
     cut->path = TALLY_CUDA_SCAN_THIN;
     return true;
@@ -385,6 +389,8 @@ tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *l) {
 
 tally_status tally_cuda_scan_thin_launch(const tally_cuda_launch *l) {
     tally_cuda_scan_columns_args args = columns_scan(l, 0, 1);
+    if (args.extent == 1 && !args.carry && !args.total && !args.before)
+        return tally_cuda_ones_launch(l);
     const uint64_t threads = args.outer * divide_up(args.inner, l->plan->sizes.thin_width);
     const tally_cuda_grid grid = {.x = divide_up(threads, TALLY_CUDA_BLOCK), .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_thin, grid, &args, "launching a scan of thin columns");

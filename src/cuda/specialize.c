@@ -251,6 +251,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"ENTRY_BYTES", s->entry_bytes},
                    {"COLUMN_WIDTH", s->column_width},
                    {"THIN_WIDTH", s->thin_width},
+                   {"COLUMN_PACKS", tally_cuda_column_packs(c, architecture)},
                    {"COLUMN_SPOTS", s->column_spots},
                    {"SCAN_ITEMS", s->scan.items},
                    {"SCAN_FINISHERS", s->scan.finishers},

@@ -1,5 +1,6 @@
-/* Scans along short axes, and reductions of tiny slabs: results are the CPU's, at any address, and nothing around them
- * is written. Results are whole numbers, so they have the same bits in any order of the additions. */
+/* Scans along short axes, and reductions of tiny slabs, rows and columns: results are the CPU's, at any address, and
+ * nothing around them is written. Results are whole numbers, so they have the same bits in any order of the additions.
+ */
 #include "gpu.h"
 
 enum { AROUND = 512 /* bytes */, MOST_OFF = 3 /* elements by which input and output are off */ };
@@ -18,6 +19,8 @@ static const struct {
     {TALLY_DOT, TALLY_U16, TALLY_U64, TALLY_REDUCE, 0},
     {TALLY_MINMAX, TALLY_U32, TALLY_U32, TALLY_INCLUSIVE_SCAN, 0}, /* pairs, which may be aligned to a half */
     {TALLY_MINMAX, TALLY_I16, TALLY_I16, TALLY_REDUCE, 0},         /* the most results of a thread of tiny_rows.cu */
+    {TALLY_MINMAX, TALLY_I8, TALLY_I8, TALLY_REDUCE, 0},           /* four columns in a word (packed_columns.cu) */
+    {TALLY_SUM, TALLY_I8, TALLY_I64, TALLY_REDUCE, 0},
 };
 static const tally_shape shapes[] = {
     /* long rows, whose ends are anywhere in a vector (scan_thin.cu) */
@@ -36,6 +39,10 @@ static const tally_shape shapes[] = {
     {9003, 4, 2, 0},
     {9004, 2, 3, 0},
     {9005, 2, 4, 0},
+    /* reductions of rows and columns, of which each begins anywhere in a vector (short_rows.cu, fold_columns.cu) */
+    {700, 2543, 1, 0},
+    {7, 66, 1001, 0},
+    {1, 5003, 7, 0},
 };
 
 typedef struct buffers {

@@ -102,41 +102,25 @@ struct column_sum : brief<lane_t> {
 };
 #endif
 
-/* How rows are loaded: WHOLE, all of them are there, and aligned; ACROSS, as the words that they lie across, which are
- * there; or ANY. */
-enum way { WHOLE, ACROSS, ANY };
-template <int Width, way Way> inline few<in_t, Width> load_row(const stretch<Width> &s, const in_t *from, uint64 i) {
-    return Way == WHOLE ? load_few<Width>(from + i)
-           : Way == ACROSS ? load_few_straddling<Width>(from + i)
-                           : s.load_any(from, i);
-}
-
-/* Adds the next rows to the lanes. 'number' is that of the first among those that the lanes have. */
-template <int Width, way Way> inline void add_rows(const stretch<Width> &s, uint32 number, column_sum *lanes) {
-    constexpr int AHEAD = rows_ahead(Width);
-    constexpr bool Whole = Way != ANY;
-    few<in_t, Width> x[AHEAD], y[AHEAD];
-#pragma unroll
-    for (int u = 0; u < AHEAD; u++) {
-        uint64 i = s.at + u * s.step;
-        x[u] = load_row<Width, Way>(s, s.x, i);
-        if (HAS_SECOND)
-            y[u] = load_row<Width, Way>(s, s.y, i);
-    }
+/* Adds the loaded rows [from, to) of a step to the lanes. 'number' is that of the step's first row among those that the
+ * lanes have; 'left' are the elements from each row's first on that are the column's. */
+template <int Width, int Rows, class Left>
+inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, Width> *x, const few<in_t, Width> *y,
+                       int from, int to, Left left, column_sum *lanes) {
 #pragma unroll
     for (int k = 0; k < Width && column_sum::RAISES; k++) {
         value_t next = range<value_t>::lowest();
 #pragma unroll
-        for (int u = 0; u < AHEAD; u++)
-            if (Whole || s.at + u * s.step + k < s.end)
+        for (int u = 0; u < Rows; u++)
+            if (u >= from && u < to && k < left(u))
                 next = larger(next, value_of(x[u].element[k]));
         lanes[k].raise(next);
     }
 #pragma unroll
-    for (int u = 0; u < AHEAD; u++)
+    for (int u = 0; u < Rows; u++)
 #pragma unroll
         for (int k = 0; k < Width; k++)
-            if (Whole || s.at + u * s.step + k < s.end) {
+            if (u >= from && u < to && k < left(u)) {
                 value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
                 const uint32 row = s.row[k] + u * s.rows_a_step;
                 lanes[k].append(value_of(x[u].element[k]), second,
@@ -144,6 +128,124 @@ template <int Width, way Way> inline void add_rows(const stretch<Width> &s, uint
                                 : column_sum::COUNTS_FROM_CHUNK ? row
                                                                 : s.base + row);
             }
+}
+
+/* What a thread keeps of its columns. */
+template <int Width, bool ArePacked> struct choice_of_lanes {
+    enum { COUNT = Width };
+    typedef column_sum type;
+};
+#if COLUMN_PACKS
+template <int Width> struct choice_of_lanes<Width, true> {
+    enum { COUNT = 1 };
+    typedef packed_lanes<Width> type;
+};
+template <int Width, int Rows, class Left>
+inline void add_loaded(const stretch<Width> &, uint32, const few<in_t, Width> *x, const few<in_t, Width> *, int from,
+                       int to, Left left, packed_lanes<Width> *lanes) {
+#pragma unroll
+    for (int u = 0; u < Rows; u++)
+        if (u >= from && u < to)
+            lanes->add(x[u], left(u));
+}
+#endif
+
+/* Adds the next rows, which are all there: aligned, or as the words that they lie across. */
+template <bool Aligned, int Width, class Lane>
+inline void add_rows(const stretch<Width> &s, uint32 number, Lane *lanes) {
+    constexpr int AHEAD = rows_ahead(Width);
+    few<in_t, Width> x[AHEAD], y[AHEAD];
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+        const uint64 i = s.at + u * s.step;
+        x[u] = Aligned ? load_few<Width>(s.x + i) : load_few_straddling<Width>(s.x + i);
+        if (HAS_SECOND)
+            y[u] = Aligned ? load_few<Width>(s.y + i) : load_few_straddling<Width>(s.y + i);
+    }
+    add_loaded<Width, AHEAD>(s, number, x, y, 0, AHEAD, [](int) { return Width; }, lanes);
+}
+
+/* The two words that elements lie across; of aligned ones that is one. */
+template <int Width> struct words_across {
+    typedef typename word_of<Width * sizeof(in_t)>::type word;
+    word pair[2] = {};
+    uint32 shift = 0;
+
+    void load_from(const in_t *from) {
+        const word *at = word_before<word>(from, &shift);
+        pair[0] = at[0];
+        pair[1] = at[shift != 0];
+    }
+    few<in_t, Width> elements() const {
+        few<in_t, Width> f;
+        const word bits = straddling_words(pair, shift);
+        memcpy(&f, &bits, sizeof f);
+        return f;
+    }
+};
+
+/* Adds the next rows of which some are there. Those whose words are the slab's are loaded together, like a whole step:
+ * a column may have no other. The rest, at the ends of the slab, are loaded one by one. */
+template <int Width, class Lane> inline void add_some_rows(const stretch<Width> &s, uint32 number, Lane *lanes) {
+    constexpr int AHEAD = rows_ahead(Width);
+    if constexpr (Width == 1) { /* each load has its predicate; words took 1.25 of the time */
+        few<in_t, 1> x[AHEAD], y[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            x[u] = s.load_any(s.x, s.at + u * s.step);
+            if (HAS_SECOND)
+                y[u] = s.load_any(s.y, s.at + u * s.step);
+        }
+        add_loaded<1, AHEAD>(s, number, x, y, 0, AHEAD, [&](int u) { return s.at + u * s.step < s.end; }, lanes);
+        return;
+    }
+    const int from = !s.aligned && s.at < Width ? 1 : 0;
+    int to = 0, end = 0;
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+        const uint64 i = s.at + u * s.step;
+        to += i + (s.aligned ? 1 : 2) * Width <= s.end;
+        end += i < s.end;
+    }
+    if (from < to) {
+        words_across<Width> of_x[AHEAD], of_y[HAS_SECOND ? AHEAD : 1];
+        few<in_t, Width> x[AHEAD], y[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            if (u < from || u >= to)
+                continue;
+            of_x[u].load_from(s.x + s.at + u * s.step);
+            if (HAS_SECOND)
+                of_y[u].load_from(s.y + s.at + u * s.step);
+        }
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            x[u] = of_x[u].elements();
+            if (HAS_SECOND)
+                y[u] = of_y[u].elements();
+        }
+        add_loaded<Width, AHEAD>(s, number, x, y, from, to, [](int) { return Width; }, lanes);
+    }
+#pragma unroll 1
+    for (int u = 0; u < end; u++) {
+        if (u >= from && u < to)
+            continue;
+        const uint64 i = s.at + u * s.step;
+        const int left = s.end - i < Width ? (int)(s.end - i) : Width;
+        few<in_t, Width> x = {}, y = {};
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            if (k < left) {
+                x.element[k] = load(s.x + i + k);
+                if (HAS_SECOND)
+                    y.element[k] = load(s.y + i + k);
+            }
+        stretch<Width> of_row = s;
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            of_row.row[k] += u * s.rows_a_step;
+        add_loaded<Width, 1>(of_row, number + u, &x, &y, 0, 1, [=](int) { return left; }, lanes);
+    }
 }
 
 /* ---- what the threads of a column fold ---- */
@@ -239,18 +341,29 @@ inline void empty_columns(const stretch<Width> &s, int steps, bool is_first, col
     }
 }
 
+#if COLUMN_PACKS
+template <int Width>
+inline void empty_columns(const stretch<Width> &, int, bool, packed_lanes<Width> *lanes, spot_t *spots) {
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        spots[k] = combine(spots[k], lanes->accumulator(k));
+    *lanes = {};
+}
+#endif
+
 /* Elements that a lane adds one by one. Errors of a variance grow with their number, so blocks of rows are combined. */
 #if BRIEF_MOMENTS
 constexpr int MOST_IN_A_LANE = brief<lane_t>::LIMIT;
 #else
-constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : column_sum::IS_KEY ? 0xffff : LANE_LIMIT;
+constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : column_sum::IS_KEY ? 0xffff : COLUMN_PACKS ? 0xfffff : LANE_LIMIT;
 #endif
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 
 template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
-    column_sum lanes[Width];
+    typedef choice_of_lanes<Width, COLUMN_PACKS && Width % 4 == 0> kept;
+    typename kept::type lanes[kept::COUNT];
 #pragma unroll
     for (int k = 0; k < Width; k++)
         sums[k] = identity_as<spot_t>();
@@ -259,11 +372,11 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
     while (s.at < s.end) {
         const uint64 last = s.at + (AHEAD - 1) * s.step;
         if (s.aligned && last + Width <= s.end)
-            add_rows<Width, WHOLE>(s, steps * AHEAD, lanes);
+            add_rows<true>(s, steps * AHEAD, lanes);
         else if (Width > 1 && !s.aligned && s.has_words(s.at) && s.has_words(last))
-            add_rows<Width, ACROSS>(s, steps * AHEAD, lanes);
+            add_rows<false>(s, steps * AHEAD, lanes);
         else
-            add_rows<Width, ANY>(s, steps * AHEAD, lanes);
+            add_some_rows(s, steps * AHEAD, lanes);
         s.at += s.stride;
 #pragma unroll
         for (int k = 0; k < Width; k++)

@@ -105,11 +105,19 @@ inline uint4 straddling(const uint4 &low, const uint4 &high, uint32 shift) {
     return {__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits), __funnelshift_r(w[2], w[3], bits),
             __funnelshift_r(w[3], w[4], bits)};
 }
+/* The word at or before an address, and by how many bytes. The pointer is computed from the other, not from a number: so
+ * the compiler knows that it leads to global memory, too. */
+template <class Word> inline const Word *word_before(const void *from, uint32 *shift) {
+    *shift = (uint32)((uint64)from & (sizeof(Word) - 1));
+    return (const Word *)((const uint8 *)from - *shift);
+}
+
 /* 16 bytes at any address; all bytes of the two vectors that they lie across may be read. Neighbouring threads share
  * those, so they stay in the first-level cache. */
 inline uint4 load_straddling(const void *from) {
-    const uint4 *at = (const uint4 *)((uint64)from & ~15ull);
-    return straddling(at[0], at[1], (uint32)((uint64)from & 15));
+    uint32 shift;
+    const uint4 *at = word_before<uint4>(from, &shift);
+    return straddling(at[0], at[1], shift);
 }
 
 /* Neighbouring elements at any address that is a multiple of their size, in the two words that they lie across; the
@@ -135,8 +143,9 @@ inline uint8 straddling_words(const uint8 *at, uint32) {
 template <int Width, class T> inline few<T, Width> load_few_straddling(const T *from) {
     typedef typename word_of<Width * sizeof(T)>::type word;
     few<T, Width> f;
-    const uint32 shift = (uint32)((uint64)from & (sizeof f - 1));
-    const word bits = straddling_words((const word *)((uint64)from - shift), shift);
+    uint32 shift;
+    const word *at = word_before<word>(from, &shift);
+    const word bits = straddling_words(at, shift);
     memcpy(&f, &bits, sizeof f);
     return f;
 }

@@ -126,18 +126,44 @@ template <unsigned Digits> inline unsigned spread_signs(unsigned word) {
     return r;
 }
 
-/* Adds the four bytes of a word to a sum. */
-template <class T> inline unsigned add_bytes(unsigned word, unsigned sum);
-template <> inline unsigned add_bytes<unsigned char>(unsigned word, unsigned sum) {
+/* Adds the four bytes of a word to a sum, each times a byte of 'of'. */
+template <class T> inline unsigned add_bytes(unsigned word, unsigned sum, unsigned of = 0x01010101);
+template <> inline unsigned add_bytes<unsigned char>(unsigned word, unsigned sum, unsigned of) {
     unsigned r;
-    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(word), "r"(0x01010101), "r"(sum));
+    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(word), "r"(of), "r"(sum));
     return r;
 }
-template <> inline unsigned add_bytes<signed char>(unsigned word, unsigned sum) {
+template <> inline unsigned add_bytes<signed char>(unsigned word, unsigned sum, unsigned of) {
     unsigned r;
-    asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(word), "r"(0x01010101), "r"(sum));
+    asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(word), "r"(of), "r"(sum));
     return r;
 }
+
+#if TALLY_ARCHITECTURE >= 90
+/* The smaller and the larger of each of two pairs of integers. */
+template <class T> inline unsigned smaller_pair(unsigned a, unsigned b);
+template <class T> inline unsigned larger_pair(unsigned a, unsigned b);
+template <> inline unsigned smaller_pair<short>(unsigned a, unsigned b) {
+    unsigned r;
+    asm("min.s16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+template <> inline unsigned smaller_pair<unsigned short>(unsigned a, unsigned b) {
+    unsigned r;
+    asm("min.u16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+template <> inline unsigned larger_pair<short>(unsigned a, unsigned b) {
+    unsigned r;
+    asm("max.s16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+template <> inline unsigned larger_pair<unsigned short>(unsigned a, unsigned b) {
+    unsigned r;
+    asm("max.u16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+#endif
 
 /* Adds an integer of three words, the lowest first, to another. */
 inline void add_words(unsigned (&to)[3], unsigned low, unsigned middle, unsigned high) {

@@ -46,7 +46,8 @@ template <loading How> inline void load_vector(const in_t *from, in_t *to) {
 /* 'Count' vectors that lie Threads vectors apart. All lanes of a warp load neighbouring aligned ones, and a vector ends
  * with the beginning of what the next lane has loaded. */
 template <int Words, int Threads, int Count> inline void load_shared(const in_t *from, in_t *to) {
-    const uint4 *at = (const uint4 *)((uint64)from & ~15ull);
+    uint32 shift;
+    const uint4 *at = word_before<uint4>(from, &shift);
     const bool is_last = threadIdx.x % WARP == WARP - 1;
     uint4 first[Count], behind[Count];
 #pragma unroll
@@ -175,8 +176,8 @@ template <int Threads, int Unroll> inline acc_t fold_in_order(const row &r, uint
     return acc;
 }
 
-/* Whether positions can count from an aligned address, of both inputs. The last chunk then ends as much later. */
-inline bool shift_row(const reduce_args &p, row *r, uint64 begin, uint64 *end) {
+/* Makes positions count from the aligned address before the row, if there is one, of both inputs. */
+inline bool shift_to_vector(row *r) {
     const uint64 x = (uint64)r->x, bytes = x & 15, shift = bytes / sizeof(in_t);
     if (bytes % sizeof(in_t) || (HAS_SECOND && (x ^ (uint64)r->y) & 15))
         return false;
@@ -188,6 +189,12 @@ inline bool shift_row(const reduce_args &p, row *r, uint64 begin, uint64 *end) {
     r->lowest = shift;
     r->from = shift ? VECTOR : 0;
     r->to = r->extent;
+    return true;
+}
+/* The same for a chunk. The last one then ends as much later. */
+inline bool shift_row(const reduce_args &p, row *r, uint64 begin, uint64 *end) {
+    if (!shift_to_vector(r))
+        return false;
     *end = blockIdx.x + 1 < p.blocks && begin + p.chunk < r->extent ? begin + p.chunk : r->extent;
     return true;
 }

@@ -18,8 +18,7 @@ struct thin_row {
     /* Unless both words are in the array, elements are loaded one by one. */
     void load_from(const in_t *from, int count, bool is_inside) {
         if (is_inside) {
-            shift = (uint32)((uint64)from & (sizeof(word) - 1));
-            const word *at = (const word *)((uint64)from - shift);
+            const word *at = word_before<word>(from, &shift);
             pair[0] = *at;
             if (shift)
                 pair[1] = at[1];

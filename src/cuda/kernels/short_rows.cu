@@ -1,19 +1,7 @@
-/* Reductions of many short rows that are whole vectors of 16 bytes: 2^lane_bits threads of a warp share a row and read
- * it directly, without shared memory. */
+/* Reductions of many short rows of some vectors: 2^lane_bits threads of a warp share a row and read it directly, without
+ * shared memory. */
 
 enum { ROW_LOADS = IS_LARGE ? 1 : 4 /* vectors that a thread has on their way at a time */ };
-
-/* The elements of 'from' that begin with element 'at' of the row. */
-inline void load_vector_of(const row &r, const in_t *from, uint32 at, in_t *to) {
-    if (r.aligned || takes_vectors(r, at, at + VECTOR)) {
-        const uint4 bits = r.aligned ? __ldcs((const uint4 *)(from + at)) : load_straddling(from + at);
-        memcpy(to, &bits, 16);
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < VECTOR; k++)
-        to[k] = load(from + at + k);
-}
 
 #if MOMENTS
 [[maybe_unused]] inline value_t first_number(const row &r) {
@@ -24,9 +12,32 @@ inline void load_vector_of(const row &r, const in_t *from, uint32 at, in_t *to) 
 }
 #endif
 
-/* Adds up this thread's part of a row. Rows are so short that lanes need not be emptied. */
-inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
-    const uint32 vectors = (uint32)r.extent / VECTOR;
+/* This thread's vectors of [first, end): every lanes_a_row-th. */
+template <loading How>
+inline void add_vectors_of(const row &r, uint32 first, uint32 end, uint32 lane, uint32 lanes_a_row, lanes &l) {
+    for (uint32 base = lane; base < end; base += ROW_LOADS * lanes_a_row) {
+        in_t a[ROW_LOADS * VECTOR], b[ROW_LOADS * VECTOR];
+#pragma unroll
+        for (int u = 0; u < ROW_LOADS; u++) {
+            const uint32 v = base + u * lanes_a_row;
+            if (v >= first && v < end) {
+                load_vector<How>(r.x + v * VECTOR, a + u * VECTOR);
+                if (HAS_SECOND)
+                    load_vector<How>(r.y + v * VECTOR, b + u * VECTOR);
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < ROW_LOADS; u++) {
+            const uint32 v = base + u * lanes_a_row;
+            if (v >= first && v < end)
+                add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + v * VECTOR);
+        }
+    }
+}
+
+/* Adds up this thread's part of a row. Rows are so short that lanes need not be emptied. Vectors at the ends that are
+ * not whole, or cannot be loaded as such, are loaded by elements. */
+inline lanes lanes_of_row(row r, uint32 lane, uint32 lanes_a_row) {
     lanes l;
 #if MOMENTS
     /* the same for all threads of the row, so that their sums can be added */
@@ -36,24 +47,21 @@ inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     l.begin_near(r.x, (uint32)r.extent / 4);
 #endif
 #endif
-    for (uint32 first = lane; first < vectors; first += ROW_LOADS * lanes_a_row) {
-        in_t a[ROW_LOADS * VECTOR], b[ROW_LOADS * VECTOR];
-#pragma unroll
-        for (int u = 0; u < ROW_LOADS; u++) {
-            const uint32 v = first + u * lanes_a_row;
-            if (v < vectors) {
-                load_vector_of(r, r.x, v * VECTOR, a + u * VECTOR);
-                if (HAS_SECOND)
-                    load_vector_of(r, r.y, v * VECTOR, b + u * VECTOR);
-            }
-        }
-#pragma unroll
-        for (int u = 0; u < ROW_LOADS; u++) {
-            const uint32 v = first + u * lanes_a_row;
-            if (v < vectors)
-                add_vector(l, a + u * VECTOR, b + u * VECTOR, v * VECTOR);
-        }
-    }
+    const bool is_shifted = !r.aligned && !ORDER_SHOWS && shift_to_vector(&r);
+    const uint32 first = is_shifted || (!r.aligned && r.from);
+    uint32 end = (uint32)r.extent / VECTOR;
+    if (!is_shifted && !r.aligned && r.to < end * VECTOR)
+        end--;
+    if (first && lane == 0)
+        add_singles<SHIFTED>(r, 0, VECTOR, l);
+    if (is_shifted || r.aligned)
+        add_vectors_of<ALIGNED>(r, first, end, lane, lanes_a_row, l);
+    else
+        add_vectors_of<ACROSS>(r, first, end, lane, lanes_a_row, l);
+#pragma unroll 1
+    for (uint32 v = end; v * VECTOR < r.extent; v++)
+        if (lane == (v & (lanes_a_row - 1)))
+            add_singles<ALIGNED>(r, v * VECTOR, r.extent, l);
     return l;
 }
 

@@ -1,4 +1,4 @@
-/* Reductions of many rows of one to four elements, or slabs of up to eight narrow ones. A thread takes as many as a
+/* Reductions of many rows of two to four elements, or slabs of up to eight narrow ones. A thread takes as many as a
  * vector of 16 bytes has elements: together they are whole vectors, as many as one has elements, and their results are
  * neighbours. */
 
@@ -22,19 +22,35 @@ template <int Extent, int Inner> inline result_t fold_tiny(const in_t *x, const 
     return lower(widen(sum.sum()), Extent, 0);
 }
 
-/* Stores results to an address that is not aligned by way of shared memory, so that neighbouring lanes store neighbours:
- * a lane's own, one after the other, would lie far from the next lane's. The kernel has the memory, once for all widths:
- * all of its results. */
+/* Stores results so that neighbouring lanes store neighbours: a lane's own, one after the other, would lie far from the
+ * next lane's. So results that are several vectors, or not aligned, go by way of shared memory, where vectors are
+ * permuted so that lanes meet in no bank. The kernel has the memory, once for all widths: all of its results. */
 template <int Width>
 inline void give_tiny(const tiny_rows_args &p, uint64 first, uint64 all, const few<result_t, Width> &results,
                       uint8 *memory) {
+    constexpr int VECTORS = sizeof results / 16;
     const uint32 lane = threadIdx.x % WARP;
     const uint64 of_lanes = first - lane * Width; /* of the warp; within these bounds all lanes come here */
-    if (((uint64)p.out & 15) == 0 || !of_lanes || of_lanes + (WARP + 1) * Width > all) {
+    const bool is_aligned = ((uint64)p.out & 15) == 0;
+    if ((is_aligned && VECTORS <= 1) || !of_lanes || of_lanes + (WARP + 1) * Width > all) {
         store_few(p.out + first, results);
         return;
     }
     result_t *of_warp = (result_t *)memory + (threadIdx.x - lane) * Width, *to = p.out + of_lanes;
+    if constexpr (VECTORS > 1)
+        if (is_aligned) {
+            uint4 bits[VECTORS];
+            memcpy(bits, &results, sizeof results);
+            const auto permuted = [](uint32 v) { return v ^ (v / 8 % 8); };
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++)
+                ((uint4 *)of_warp)[permuted(lane * VECTORS + v)] = bits[v];
+            __syncwarp();
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++)
+                __stcs((uint4 *)to + v * WARP + lane, ((uint4 *)of_warp)[permuted(v * WARP + lane)]);
+            return;
+        }
     memcpy(of_warp + lane * Width, &results, sizeof results);
     __syncwarp();
 #pragma unroll
@@ -73,9 +89,7 @@ template <int Extent, int Inner> inline void fold_tiny_slabs_of(const tiny_rows_
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_tiny_rows(tiny_rows_args p) {
     __shared__ alignas(16) uint8 memory[BLOCK * VECTOR * sizeof(result_t)];
-    if (p.extent == 1)
-        fold_tiny_slabs_of<1, 1>(p, memory);
-    else if (p.extent == 2)
+    if (p.extent == 2)
         fold_tiny_slabs_of<2, 1>(p, memory);
     else if (p.extent == 3)
         fold_tiny_slabs_of<3, 1>(p, memory);

@@ -125,10 +125,18 @@ template <unsigned Digits> inline unsigned spread_signs(unsigned word) {
     return r;
 }
 
-template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
+template <class T> inline unsigned add_bytes(unsigned word, unsigned sum, unsigned of = 0x01010101) {
     for (int b = 0; b < 4; b++)
-        sum += (unsigned)(T)(word >> 8 * b);
+        sum += (unsigned)(T)(word >> 8 * b) * (of >> 8 * b & 255);
     return sum;
+}
+template <class T> inline unsigned smaller_pair(unsigned a, unsigned b) {
+    const T low = (T)a < (T)b ? a : b, high = (T)(a >> 16) < (T)(b >> 16) ? a >> 16 : b >> 16;
+    return (unsigned)(unsigned short)high << 16 | (unsigned short)low;
+}
+template <class T> inline unsigned larger_pair(unsigned a, unsigned b) {
+    const T low = (T)a > (T)b ? a : b, high = (T)(a >> 16) > (T)(b >> 16) ? a >> 16 : b >> 16;
+    return (unsigned)(unsigned short)high << 16 | (unsigned short)low;
 }
 
 inline void hide(unsigned &) {}
