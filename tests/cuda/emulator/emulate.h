@@ -171,12 +171,19 @@ inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
             all |= (unsigned)values[k];
     return all;
 }
-inline int __reduce_max_sync(unsigned mask, int value) {
+template <class T> T __reduce_max_sync(unsigned mask, T value) {
     const emulate_word *values = emulate::exchange("__reduce_max_sync", mask, value);
-    int most = value;
+    T most = value;
     for (unsigned lane = 0; lane < 32; lane++)
-        most = (int)values[lane] > most ? (int)values[lane] : most;
+        most = (T)values[lane] > most ? (T)values[lane] : most;
     return most;
+}
+template <class T> T __reduce_min_sync(unsigned mask, T value) {
+    const emulate_word *values = emulate::exchange("__reduce_min_sync", mask, value);
+    T least = value;
+    for (unsigned lane = 0; lane < 32; lane++)
+        least = (T)values[lane] < least ? (T)values[lane] : least;
+    return least;
 }
 #endif
 
