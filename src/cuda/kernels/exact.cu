@@ -87,6 +87,13 @@ template <class T, class Join> inline T join_warp(T x, Join join) {
         x = join(x, __shfl_xor_sync(ALL_LANES, x, d));
     return x;
 }
+inline uint32 greatest_of_warp(uint32 x) {
+#if TALLY_ARCHITECTURE >= 80
+    return __reduce_max_sync(ALL_LANES, x);
+#else
+    return join_warp(x, [](uint32 a, uint32 b) { return a > b ? a : b; });
+#endif
+}
 inline uint32 upper_of(double x) {
     return (uint32)__double2hiint(x) & 0x7fffffff;
 }

@@ -85,23 +85,35 @@ template <int L> struct levels {
     }
 };
 
-/* A lane's bins, for floats of up to 32 bits: bin b counts units of 2^(BIN_BOTTOM + 32 b) in 64 bits, and takes the
- * values whose last bit has between 1 and 2^31 of them. The lanes' bins lie side by side in shared memory, so they
- * neither share a bank nor need atomic additions. Values that are no number add nothing. */
+template <bool IsShort> struct bin_of {
+    typedef int64 type;
+};
+template <> struct bin_of<true> {
+    typedef int32 type;
+};
+
+/* A lane's bins, for floats of up to 32 bits: bin b counts units of 2^(BIN_BOTTOM + STEP b). The lanes' bins lie side by
+ * side in shared memory, so they neither share a bank nor need atomic additions. */
 struct bins {
     enum {
         FRACTION = NARROW ? SIGNIFICAND - 1 : 0,
         LAST_FIELD = 2 * BIAS + 1, /* of infinities and NaNs */
-        BIN_BOTTOM = 1 - BIAS - FRACTION,
-        COUNT = (LAST_FIELD - 2) / 32 + 1,
-        ADDITIONS_MOST = 1 << (31 - FRACTION), /* each of less than 2^(32 + FRACTION) */
+        /* Bins of bf16 have 32 bits for the values of eight exponents, of which the first bin has seven and the numbers
+         * below; others have 64 bits for 32 exponents. */
+        ARE_SHORT = BY_EXPONENT,
+        STEP = ARE_SHORT ? 8 : 32,
+        BIN_BOTTOM = (ARE_SHORT ? 0 : 1) - BIAS - FRACTION,
+        COUNT = ARE_SHORT ? 32 : (LAST_FIELD - 2) / 32 + 1,
+        ADDITIONS_MOST = 1 << (ARE_SHORT ? 15 : 31 - FRACTION), /* each of less than 2^15, or 2^(32 + FRACTION) */
+        PARTS = ARE_SHORT ? 1 : 4,                              /* of a bin that go to the words each by itself */
         SIGN_AT = NARROW ? 8 * sizeof(in_t) - 1 : 0
     };
+    typedef typename bin_of<ARE_SHORT>::type bin;
     int additions; /* to a bin since all were 0, at most; 0: they have not been cleared */
 
-    static int64 *of_warp() {
-        __shared__ int64 all[WARPS][COUNT * WARP];
-        return all[threadIdx.x / WARP];
+    static bin *of_lane() {
+        __shared__ bin all[WARPS][COUNT * WARP];
+        return all[threadIdx.x / WARP] + lane_of();
     }
     template <class Number> void expect(Number &sum, int more) {
         if (additions + more > ADDITIONS_MOST)
@@ -109,10 +121,10 @@ struct bins {
         if (!additions)
 #pragma unroll
             for (int b = 0; b < COUNT; b++)
-                of_warp()[b * WARP + lane_of()] = 0;
+                of_lane()[b * WARP] = 0;
         additions += more;
     }
-    /* Returns the value's SAW_ bits. */
+    /* Adds a value, if it is a number, and returns its SAW_ bits. */
     uint32 add(in_t x) {
         uint32 bits = 0;
         memcpy(&bits, &x, sizeof x);
@@ -122,26 +134,37 @@ struct bins {
             return special(fraction != 0, negative);
         const int32 sign = -(int32)negative, shift = field ? field - 1 : 0;
         const int32 units = ((int32)(field ? fraction | 1u << FRACTION : fraction) ^ sign) - sign;
-        of_warp()[shift / 32 * WARP + lane_of()] += (int64)((uint64)(int64)units << shift % 32);
+        of_lane()[shift / 32 * WARP] += (bin)((uint64)(int64)units << shift % 32);
         return units || !negative ? SAW_OTHER : 0;
     }
-    /* Adds the warp's bins to the words. Each lane adds up a quarter of the bits of a bin, of all lanes. */
+    /* Adds a bf16 whose bits are the upper half of these. Divided by its bin's power of two and added to 1.5 * 2^16, it
+     * shows its units in the sum's bits. What is no number makes its bin wrong. No sum is rounded from that then. */
+    void add_short(uint32 bits) {
+        static_assert(!ARE_SHORT || WARP * sizeof(bin) == 128);
+        uint32 place = bits >> 19 & 31 << 7; /* the bin's, in bytes, which is 2^7 times its number */
+        hide(place);                         /* else it takes an instruction more to make the scale, from the bits */
+        const float magic = 1.5f * (1 << 16), scale = __uint_as_float(0x7f000000 - (place << 19));
+        const float units = __fmaf_rn(__uint_as_float(MAGNITUDES ? bits & 0x7fffffff : bits), scale, magic);
+        *(uint32 *)((uint8 *)of_lane() + place) += __float_as_uint(units) - __float_as_uint(magic);
+    }
+    /* Adds the warp's bins to the words. Each lane adds up a part of the bits of a bin, of all lanes. */
     template <class Number> void empty(Number &sum) {
         if (!additions)
             return;
         additions = 0;
         __syncwarp();
-        sum.expect(8); /* up to six quarters reach a word */
-        for (int quarter = lane_of(); quarter < 4 * COUNT; quarter += WARP) {
-            const int64 *bin = of_warp() + quarter / 4 * WARP;
+        sum.expect(8); /* up to seven parts reach a word */
+        for (int part = lane_of(); part < PARTS * COUNT; part += WARP) {
+            const bin *of_bin = of_lane() - lane_of() + part / PARTS * WARP;
+            const int first = 16 * (part % PARTS);
             int64 units = 0;
 #pragma unroll 4 /* unrolled whole, it took 26 registers more, and half of the thread blocks */
             for (int l = 0; l < WARP; l++) {
-                const int64 x = bin[(l + lane_of()) % WARP] >> 16 * (quarter % 4);
-                units += quarter % 4 == 3 ? x : x & 0xffff;
+                const int64 x = of_bin[(l + lane_of()) % WARP] >> first;
+                units += part % PARTS == PARTS - 1 ? x : x & 0xffff;
             }
             deposit(sum.words, units < 0 ? 0 - (uint64)units : (uint64)units, units < 0,
-                    BIN_BOTTOM + 32 * (quarter / 4) + 16 * (quarter % 4) - Number::BOTTOM_BIT);
+                    BIN_BOTTOM + STEP * (part / PARTS) + first - Number::BOTTOM_BIT);
         }
         __syncwarp();
     }

@@ -176,13 +176,6 @@ template <int Products> inline uint32 zeros_saw(const tile &t) {
     return saw;
 }
 
-template <class Number> inline void add_tile_to_bins(Number &sum, bins &of_lane, const tile &t) {
-    of_lane.expect(sum, ITEMS);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        sum.saw |= of_lane.add(t.x[k]);
-}
-
 /* Adds a tile's terms to the words one by one. Products that are more than a double are read from memory again, so that
  * the tile need not stay in registers. */
 template <int Products, class Number> inline void deposit_tile(Number &sum, const tile &t, const group &g, uint64 at) {
@@ -220,13 +213,34 @@ template <int Products, class Number> inline void take_out_specials(Number &sum,
     }
 }
 
+/* 'high' is the highest of the warp's fields. */
+template <class Number> inline void add_tile_to_bins(Number &sum, bins &of_lane, tile &t, uint32 high) {
+    of_lane.expect(sum, ITEMS);
+    if constexpr (bins::ARE_SHORT) {
+        sum.saw |= SAW_OTHER; /* tiles of zeros fit the window */
+        if (high >> FIELD_AT == bins::LAST_FIELD && __all_sync(ALL_LANES, !(sum.saw & SAW_NAN)))
+            take_out_specials<PRODUCTS>(sum, t);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k += 2) {
+            uint32 pair;
+            memcpy(&pair, &t.x[k], 4);
+            of_lane.add_short(pair << 16);
+            of_lane.add_short(pair & 0xffff0000);
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            sum.saw |= of_lane.add(t.x[k]);
+    }
+}
+
 template <int Products, class Number>
 inline void add_tile(Number &sum, window &w, tile &t, const group &g, uint64 at) {
     fields f = fields_of<Products>(t);
     bool fits = f.high < w.high_from && f.low >= w.low_until;
     if (!__all_sync(ALL_LANES, fits)) {
-        f.high = join_warp(f.high, [](uint32 a, uint32 b) { return a > b ? a : b; });
-        f.low = join_warp(f.low, [](uint32 a, uint32 b) { return a < b ? a : b; });
+        f.high = greatest_of_warp(f.high);
+        f.low = ~greatest_of_warp(~f.low);
         if (!w.choose(sum, f.high, f.low)) {
             if constexpr (HAS_CONSTANT_WINDOW) {
                 take_out_specials<Products>(sum, t);
@@ -235,7 +249,7 @@ inline void add_tile(Number &sum, window &w, tile &t, const group &g, uint64 at)
                     w.place(LEAST_TOP);
             } else {
                 if constexpr (NARROW)
-                    add_tile_to_bins(sum, w.others, t);
+                    add_tile_to_bins(sum, w.others, t, f.high);
                 else
                     deposit_tile<Products>(sum, t, g, at);
                 return;

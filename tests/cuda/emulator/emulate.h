@@ -178,12 +178,19 @@ inline unsigned __reduce_add_sync(unsigned mask, unsigned value) {
         sum += mask >> k & 1 ? (unsigned)values[k] : 0;
     return sum;
 }
-inline int __reduce_max_sync(unsigned mask, int value) {
+template <class T> T __reduce_max_sync(unsigned mask, T value) {
     const emulate_word *values = emulate::exchange("__reduce_max_sync", mask, value);
-    int most = value;
+    T most = value;
     for (unsigned lane = 0; lane < 32; lane++)
-        most = (int)values[lane] > most ? (int)values[lane] : most;
+        most = (T)values[lane] > most ? (T)values[lane] : most;
     return most;
+}
+template <class T> T __reduce_min_sync(unsigned mask, T value) {
+    const emulate_word *values = emulate::exchange("__reduce_min_sync", mask, value);
+    T least = value;
+    for (unsigned lane = 0; lane < 32; lane++)
+        least = (T)values[lane] < least ? (T)values[lane] : least;
+    return least;
 }
 #endif
 
