@@ -228,6 +228,7 @@ template <int Levels, bool IsWhole> struct few_results {
             is_unsure = fabs(__dadd_rn(high, sum[0])) < 2 * (double)reach + power(w.unit + 25);
         if (IsWhole) {
             sum[0] = __dadd_rn(high, sum[0]);
+            high = 0;
             is_unsure |= !TAKES_F16 && fabs(sum[0]) >= power(w.unit + 51);
         }
     }
@@ -269,7 +270,7 @@ template <int Levels, bool IsWhole> struct few_results {
         const uint32 low = (uint32)__double2loint(near);
         if (Levels == 2) /* boundaries between subnormal numbers have fewer bits */
             is_unsure |= rest != 0 && (low & 0x0fffffff) == 0;
-        else if (OUT_BITS == 32) /* all subnormal results are exact */
+        else if (OUT_BITS == 32 && !IsWhole) /* all subnormal results are exact */
             is_unsure |= (low & 0x1fffffff) == 0x10000000;
         else if (!IsWhole) {
             const uint32 high_bits = ((uint32)__double2hiint(near) ^ BOUNDARY) & (2 * BOUNDARY - 1);
@@ -493,7 +494,8 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     /* All threads of the team have read their elements, so results may take the elements' place. */
     bool are_right = false;
     if (LEAST_LEVELS == 1 && levels == 1)
-        are_right = (BY_BITS && finish_stretch<1, true>(items, heads, left, base, reach, memory, stretch)) ||
+        are_right = ((BY_BITS || GROUPS != ALL) && /* of f32, many results at a group's beginning are ties */
+                     finish_stretch<1, true>(items, heads, left, base, reach, memory, stretch)) ||
                     (!TAKES_F16 && finish_stretch<1, false>(items, heads, left, base, reach, memory, stretch));
     if (!TAKES_F16 && levels && !are_right)
         are_right = finish_stretch<2, false>(items, heads, left, base, reach, memory, stretch);
