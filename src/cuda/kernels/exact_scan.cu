@@ -28,8 +28,7 @@ typedef acc_t lane_t;
 
 /* See scan_in_window.cu; elements and results have the same type then. */
 #define BY_BITS (OUT_BITS == 16 && SCAN_PRECISION <= 11 && !SKIPS_NAN)
-#define TAKES_F16  (BY_BITS && SCAN_PRECISION == 11)
-#define TAKES_BF16 (BY_BITS && SCAN_PRECISION == 8)
+#define TAKES_F16 (BY_BITS && SCAN_PRECISION == 11)
 
 /* 2^FEW is more than a thread adds up of a tile's elements, see scan_in_window.cu. */
 enum { FEW = sizeof(in_t) == 8 ? 5 : sizeof(in_t) == 4 ? 6 : SCAN_PRECISION == 8 ? 11 : 7 };

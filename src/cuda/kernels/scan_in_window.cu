@@ -3,8 +3,7 @@
  *
  * Let u be 2^(bottom + shift), 2^h the bound of elements, and FEW such that a thread adds up fewer than 2^FEW of them: u
  * is 2^(h + FEW - 51). In one level, all elements are multiples of u, and their sums are less than 2^51 u. In two, each is
- * split into a multiple of u and a rest of at most u / 2, which is a multiple of the window's unit, 2^bottom. A bf16 has
- * so few bits that it need not be split: it is a multiple of u, or less than 2^7 u.
+ * split into a multiple of u and a rest of at most u / 2, which is a multiple of the window's unit, 2^bottom.
  *
  * Elements of 16 bits become doubles BY_BITS: a conversion would take eight cycles of a unit, a fifth of the time that an
  * element has. Their bits are moved to where a double has them, which gives a number that is a power of two smaller, and
@@ -12,9 +11,8 @@
 
 enum { MOST_LEVELS = 2, LEAST_LEVELS = sizeof(value_t) == 8 ? 2 : 1 };
 
-/* Two levels hold any sum of three words, of bf16 one of 89 bits. The lower one has so many bits, the upper one has the
- * others. */
-enum { HAS_TWO_PARTS = SCAN_WORDS == 3, LOWER_BITS = TAKES_BF16 ? 37 : 43 };
+/* Two levels hold any sum of three words. The lower one has so many bits, the upper one has the others. */
+enum { HAS_TWO_PARTS = SCAN_WORDS == 3, LOWER_BITS = 43 };
 
 /* A double that is 2^exponent. */
 inline double power(int exponent) {
@@ -130,13 +128,11 @@ template <int Levels> struct levels_of_window {
     uint32 shift; /* u is 2^unit, and unit is bottom + shift */
     int unit;
     double sigma;
-    double least_of_upper; /* of bf16, divided by SCALE */
 
     levels_of_window() {
         shift = HAS_TWO_PARTS && Levels == 2 ? (uint32)LOWER_BITS : the_window.shift;
         unit = the_window.bottom + (int)shift;
         sigma = 1.5 * power(unit + 52);
-        least_of_upper = power(unit + 7 - 896);
     }
     double multiple(double number) const {
         return __dadd_rn(add_number(sigma, number), -sigma);
@@ -147,10 +143,6 @@ template <int Levels> struct levels_of_window {
 template <int Levels> inline void add_to(double *sum, const levels_of_window<Levels> &w, double number) {
     if (Levels == 1) {
         sum[0] = add_number(sum[0], number);
-    } else if (TAKES_BF16) {
-        const bool is_upper = fabs(number) >= w.least_of_upper;
-        sum[0] = is_upper ? add_number(sum[0], number) : sum[0];
-        sum[1] = is_upper ? sum[1] : add_number(sum[1], number);
     } else {
         const double first = w.multiple(number);
         sum[0] = __dadd_rn(sum[0], first);
@@ -203,14 +195,13 @@ template <int Levels> struct few_elements {
  * boundaries between results are multiples of u there. For 16 bits it is shown before that all results are so large.
  *
  * IsWhole, one double holds the sums, since they are less than 2^52 u. Those of f16 may be larger: then they are rounded,
- * but results are infinite. In two levels IsWhole means that all results near a boundary are unsure, so that rests need
- * not be known. */
+ * but results are infinite. */
 template <int Levels, bool IsWhole> struct few_results {
     /* The bit behind a result's in a double's upper half. */
     enum { BOUNDARY = OUT_PRECISION < 20 ? 1 << (20 - OUT_PRECISION) : 1 };
     double high, sum[MOST_LEVELS];
     float smallest = range<float>::highest(), bound = 0;
-    uint32 nearest = ~0u; /* to a boundary, in the bits behind a result's */
+    uint32 nearest = ~0u; /* to a boundary of narrow results, in the bits behind theirs */
     bool is_unsure = false;
 
     /* The elements of the stretch add up to no more than 'reach'. */
@@ -263,8 +254,7 @@ template <int Levels, bool IsWhole> struct few_results {
         double near = most, rest = 0, below = 0;
         if (HAS_TWO_PARTS && Levels == 2) {
             near = __dadd_rn(most, of[1]);
-            if (!IsWhole)
-                rest = __dadd_rn(of[1], -__dadd_rn(near, -most));
+            rest = __dadd_rn(of[1], -__dadd_rn(near, -most));
         } else if (Levels == 2) {
             below = __dadd_rn(of[0], -__dadd_rn(most, -high));
             const double added = __dadd_rn(below, of[1]);
@@ -278,10 +268,7 @@ template <int Levels, bool IsWhole> struct few_results {
         return near;
 #else
         const uint32 low = (uint32)__double2loint(near);
-        /* Boundaries between subnormal numbers have fewer bits. */
-        if (Levels == 2 && IsWhole)
-            nearest = (low & 0x0fffffff) < nearest ? low & 0x0fffffff : nearest;
-        else if (Levels == 2)
+        if (Levels == 2) /* boundaries between subnormal numbers have fewer bits */
             is_unsure |= rest != 0 && (low & 0x0fffffff) == 0;
         else if (OUT_BITS == 32 && !IsWhole) /* all subnormal results are exact */
             is_unsure |= (low & 0x1fffffff) == 0x10000000;
@@ -372,39 +359,14 @@ inline bool is_zero(const acc_t &acc) {
     return !all;
 }
 
-/* Reads a stretch of which a tile has so many elements, and zeros in place of the others. */
-inline void read_stretch(stretch_of<in_t, ITEMS> &items, const uint8 *memory, int shift, int stretch, int there) {
-    items.read(memory, shift, stretch);
-    if (there == ITEMS)
-        return;
-#pragma unroll
-    for (int w = 0; w < (int)(sizeof items.word / 4); w++) {
-        const int bytes = there * (int)sizeof(in_t) - 4 * w;
-        items.word[w] = bytes >= 4 ? items.word[w] : bytes == 2 ? items.word[w] & 0xffff : 0;
-    }
-}
-
-/* Elements that doubles do not hold, one by one. */
-struct stretch_one_by_one {
+/* Elements that are not whole stretches, or that doubles do not hold, one by one in words. */
+struct stretch_in_words {
     const in_t *elements; /* in the order of memory */
     int absent, there;    /* items in logical order: those before the first, and the number of the others */
     bits_t heads;
 
     in_t item(int k) const {
         return elements[REVERSE ? ITEMS - 1 - k : k];
-    }
-    /* Results in two levels. False if some may be wrong. */
-    __noinline__ bool finish_in_doubles(const acc_t &before, const acc_t &base, uint8 *memory, int stretch) const {
-        const levels_of_window<MOST_LEVELS> w;
-        few_results<MOST_LEVELS, false> few(before, w, 0), of_base(base, w, 0);
-#pragma unroll 1
-        for (int k = 0; k < ITEMS; k++) {
-            const int at = REVERSE ? ITEMS - 1 - k : k;
-            if (GROUPS != ALL && (heads >> k & 1))
-                few.begin(of_base);
-            *place_of_result(memory, stretch, at) = few.next(w, number_at((const uint32 *)elements, at));
-        }
-        return few.are_right();
     }
     /* The sum since the last head. */
     __noinline__ acc_t sum() const {
@@ -481,9 +443,6 @@ inline bool finish_stretch(const stretch_of<in_t, ITEMS> &items, bits_t heads, c
     return few.are_right();
 }
 
-/* Where a group begins many results are ties, exactly. So IsWhole would fail there in two levels, and does well in one. */
-enum { CAN_BE_QUICK = HAS_TWO_PARTS && !TAKES_F16 && GROUPS == ALL };
-
 inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                              int in_turn, bool has_base, const acc_t &base) {
     const int stretch = REVERSE ? FINISHERS - 1 - thread : thread, there = items_there(t, stretch);
@@ -502,43 +461,45 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     }
     uint8 *memory = s.tile[here.at];
     stretch_of<in_t, ITEMS> items, copy; /* in memory, and only made where it is needed */
-    const stretch_one_by_one one_by_one = {(const in_t *)copy.word, absent, there, heads};
-    read_stretch(items, memory, shift_of(p.x + t.low), stretch, there);
-    sizes_of_elements elements;
-    if (!TAKES_F16 || GROUPS != ALL) /* else the summers have seen them all */
-        see_all(elements, items.word);
-    const sizes_of_few sizes = elements;
-    int levels = levels_of(sizes);
-    const float reach = BY_BITS && !TAKES_F16 ? ITEMS * __uint_as_float(sizes.most >> 1) : 0;
+    const stretch_in_words in_words = {(const in_t *)copy.word, absent, there, heads};
+    items.read(memory, shift_of(p.x + t.low), stretch);
+    int levels = 0;
+    bool has_minus_zero = false;
+    float reach = 0;
+    if (there == ITEMS) {
+        sizes_of_elements elements;
+        if (!TAKES_F16 || GROUPS != ALL) /* else the summers have seen them all */
+            see_all(elements, items.word);
+        const sizes_of_few sizes = elements;
+        levels = levels_of(sizes);
+        has_minus_zero = sizes.has_minus_zero;
+        if (BY_BITS && !TAKES_F16)
+            reach = ITEMS * __uint_as_float(sizes.most >> 1);
+    }
     acc_t sum;
     if (LEAST_LEVELS == 1 && levels == 1)
         sum = sum_of_stretch<1>(items, heads);
     else if (!TAKES_F16 && levels == 2)
         sum = sum_of_stretch<2>(items, heads);
     else
-        copy = items, sum = one_by_one.sum();
+        copy = items, sum = in_words.sum();
     const state before = scan_team(s.of_finishers[team][in_turn], team, thread, state::of(sum, heads != 0, 0));
 
     s.ready[here.at].wait(here.parity);
     const record prefix = *(const record *)s.prefix[here.at];
     acc_t left = before.has_head() ? base : has_base ? combine(base, prefix.acc) : prefix.acc;
     left = combine(left, before.acc);
-    if (sizes.has_minus_zero)
+    if (has_minus_zero)
         levels = 0;
     /* All threads of the team have read their elements, so results may take the elements' place. */
-    const bool tries_quickly = CAN_BE_QUICK && the_window.levels == 2;
     bool are_right = false;
     if (LEAST_LEVELS == 1 && levels == 1)
-        are_right = ((BY_BITS || GROUPS != ALL) &&
+        are_right = ((BY_BITS || GROUPS != ALL) && /* of f32, many results at a group's beginning are ties */
                      finish_stretch<1, true>(items, heads, left, base, reach, memory, stretch)) ||
                     (!TAKES_F16 && finish_stretch<1, false>(items, heads, left, base, reach, memory, stretch));
     if (!TAKES_F16 && levels && !are_right)
-        are_right = tries_quickly ? finish_stretch<2, CAN_BE_QUICK>(items, heads, left, base, reach, memory, stretch)
-                                  : finish_stretch<2, false>(items, heads, left, base, reach, memory, stretch);
-    if (!are_right) {
-        copy = items;
-        if (!levels || !tries_quickly || !one_by_one.finish_in_doubles(left, base, memory, stretch))
-            one_by_one.finish(left, has_base, base, memory, stretch);
-    }
+        are_right = finish_stretch<2, false>(items, heads, left, base, reach, memory, stretch);
+    if (!are_right)
+        copy = items, in_words.finish(left, has_base, base, memory, stretch);
     hand_over(s, p, t, here, team, thread);
 }

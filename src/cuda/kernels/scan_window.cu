@@ -40,7 +40,7 @@ inline uint32 field_of(value_t x) {
 /* The window of exponents from 'lowest' to 'highest'. Infinities and NaNs, which the sample leaves out, fit none. */
 inline scan_window window_of(uint64 elements, int lowest, int highest) {
     const int length = 64 - __clzll((int64)elements);      /* fewer elements than 2^length */
-    const int room_of_all = (TAKES_BF16 ? 89 : 32 * SCAN_WORDS - 1) - length, most = SCAN_WORDS == 3 ? 82 - FEW : 98 - FEW;
+    const int room_of_all = 32 * SCAN_WORDS - 1 - length, most = SCAN_WORDS == 3 ? 82 - FEW : 98 - FEW;
     const int bits = room_of_all < most ? room_of_all : most; /* of an element, as an integer */
     const int room = bits - SCAN_PRECISION - (highest - lowest);
     const int margin = room / 2 < 0 ? 0 : room / 2 > MARGIN ? MARGIN : room / 2;
