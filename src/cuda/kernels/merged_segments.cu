@@ -323,7 +323,7 @@ struct ending {
 
 inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
     const uint64 from = p.first[number], base = begin_of(p, 0);
-    if (from == p.first[number + 1] || from == p.segments) /* or bad */
+    if (from == p.first[number + 1] || from >= p.segments) /* or, if offsets are bad, anything */
         return false;
     e->group = from;
     e->start = begin_of(p, from);

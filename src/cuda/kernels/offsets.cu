@@ -83,32 +83,30 @@ template <> struct unsigned_of<8> {
  * called by whole warps, with the offsets of those from 'segment' on and the one behind them, as numbers without sign. */
 template <class Use> inline void go_through(const index_t *offsets, uint64 segments, Use use) {
     typedef typename unsigned_of<sizeof(index_t)>::type number;
-    enum { VECTORS = 2, COUNT = VECTORS * OFFSETS };
+    enum { AHEAD = 2, MINE = AHEAD * OFFSETS };
     const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
-    const uint64 shares = ((uint64)offsets & 15) == 0 ? segments / COUNT : 0;
-    struct share {
-        number offset[COUNT + 1];
-
-        void load_from(const index_t *from) {
+    const uint64 shares = ((uint64)offsets & 15) == 0 ? segments / MINE : 0;
+    number next[MINE + 1] = {};
+    auto load_next = [&](const index_t *from) {
 #pragma unroll
-            for (int v = 0; v < VECTORS; v++) {
-                const uint4 bits = ((const uint4 *)from)[v];
-                memcpy(offset + v * OFFSETS, &bits, 16);
-            }
-            offset[COUNT] = (number)from[COUNT];
+        for (int v = 0; v < AHEAD; v++) {
+            const uint4 bits = ((const uint4 *)from)[v];
+            memcpy(next + v * OFFSETS, &bits, 16);
         }
-    } next;
+        next[MINE] = (number)from[MINE];
+    };
     if (shares)
-        next.load_from(offsets + (me < shares ? me : 0) * COUNT);
+        load_next(offsets + (me < shares ? me : 0) * MINE);
 #pragma unroll 1
     for (uint64 done = 0; done < shares; done += stride) {
-        const share now = next;
-        const uint64 number_of_next = done + stride + me;
-        if (number_of_next < shares)
-            next.load_from(offsets + number_of_next * COUNT); /* while these are used */
-        use(done + me < shares, (done + me < shares ? done + me : 0) * COUNT, now.offset);
+        number now[MINE + 1];
+        memcpy(now, next, sizeof now);
+        const uint64 share = done + stride + me;
+        if (share < shares)
+            load_next(offsets + share * MINE); /* while the others are used */
+        use(done + me < shares, (done + me < shares ? done + me : 0) * MINE, now);
     }
-    for (uint64 done = shares * COUNT; done < segments; done += stride) {
+    for (uint64 done = shares * MINE; done < segments; done += stride) {
         const uint64 segment = done + me < segments ? done + me : segments - 1;
         const number offset[2] = {(number)load(offsets + segment), (number)load(offsets + segment + 1)};
         use(done + me < segments, segment, offset);
