@@ -33,7 +33,8 @@ typedef struct tally_cuda_launch {
     const tally_cuda_cut *cut;
     CUdeviceptr workspace;
     tally_gpu_pieces pieces;
-    CUdeviceptr window; /* of an exact scan; or 0 */
+    CUdeviceptr window;   /* of an exact scan; or 0 */
+    CUdeviceptr given_up; /* of labels: a word, 0 if tables gave the results, so that nothing is left to do; or 0 */
     CUstream stream;
     CUdeviceptr size;          /* where the number of elements lies; 0: it is args->shape.extent */
     tally_cuda_wanted *wanted; /* not NULL: nothing is enqueued, and this gets the kernels that would be */

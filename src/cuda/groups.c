@@ -156,6 +156,7 @@ static tally_cuda_groups_args segments_of(const tally_cuda_launch *l, bool refus
                                     .n = a->shape.extent,
                                     .segments = a->shape.groups,
                                     .told = l->workspace + l->cut->control,
+                                    .given_up = l->given_up,
                                     .refuses_empty = refuses_empty};
 }
 

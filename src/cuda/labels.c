@@ -130,12 +130,14 @@ static tally_status reduce_sorted(const tally_cuda_launch *l, const tally_cuda_l
     args.y = tally_cuda_pointer(sorted->y);
     args.offsets = tally_cuda_pointer(sorted->offsets);
     args.out = tally_cuda_pointer(is_indexed(l->plan) ? sorted->in_groups : sorted->out);
-    const tally_cuda_launch launch = {.plan = plan_of_sorted(l->plan),
-                                      .args = &args,
-                                      .cut = &cut,
-                                      .workspace = l->workspace + l->cut->labels.segments,
-                                      .stream = l->stream,
-                                      .wanted = l->wanted};
+    const tally_cuda_launch launch = {
+        .plan = plan_of_sorted(l->plan),
+        .args = &args,
+        .cut = &cut,
+        .workspace = l->workspace + l->cut->labels.segments,
+        .given_up = sorted->window ? sorted->window + offsetof(tally_cuda_label_window, failed) : 0,
+        .stream = l->stream,
+        .wanted = l->wanted};
     return tally_cuda_launch_all(&launch);
 }
 

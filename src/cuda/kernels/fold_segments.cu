@@ -202,6 +202,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     if (blockIdx.x >= p.tiles)
         return;
 #endif
+    if (p.given_up && !*p.given_up)
+        return;
     __shared__ tile_bytes<PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
