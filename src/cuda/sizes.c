@@ -40,6 +40,11 @@ static unsigned held_strand(const tally_computation *c, int architecture, unsign
     return c->in_bytes * (tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1) >= 8 ? 8 : 16;
 }
 
+bool tally_cuda_fills_tiles(const tally_computation *c) {
+    return tally_class_of(c->monoid) == TALLY_CLASS_INDEXED &&
+           (c->desc.grouping == TALLY_ALL_VALUES || c->in_bytes < 4);
+}
+
 /* scan_tiles.cu's struct scratch without its ring, with some bytes to spare; and the bytes of a place in the ring. */
 static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
                             unsigned ring) {
@@ -50,7 +55,7 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
         place += round_up(tile * (unsigned)c->index_bytes + 48, 128);
     if (c->desc.grouping == TALLY_SEGMENTS)
         place += tile / 8 + 16;
-    if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
+    if (tally_cuda_fills_tiles(c))
         place += round_up(acc, 16);
     const unsigned marks = c->desc.grouping == TALLY_KEYS ? s->scan.teams * (tile / 8 + 16) : 0;
     unsigned of_warps = marks + 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
@@ -161,8 +166,9 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.summers = 4 * WARP;
     /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. With groups it looks
      * for heads, too: on an H200 sums of 1738 rows of 84923 u8 took 93 us by two and 122 by one, by segments of 129
-     * million f16 162 and 192. Three were slower. */
-    const bool has_groups = c->desc.grouping != TALLY_ALL_VALUES, needs_two = has_groups || s->slot_bytes > 8;
+     * million f16 162 and 192, but of 30 million f32 by keys 146 and 117. Three were slower. */
+    const bool needs_two = s->slot_bytes > 8 || tally_cuda_needs_start(c) || c->desc.grouping == TALLY_AXIS ||
+                           c->desc.grouping == TALLY_SEGMENTS || (c->desc.grouping == TALLY_KEYS && in < 4);
     s->scan.messengers = architecture >= 90 && needs_two && (s->slot_bytes <= 32 || is_higher) ? 2 : 1;
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;

@@ -127,6 +127,10 @@ enum {
 };
 
 int tally_cuda_cell_kind(const tally_computation *computation);
+
+/* Whether a scan of places of extremes looks for a tile's best first, and fills tiles that have none better than what
+ * was there. */
+bool tally_cuda_fills_tiles(const tally_computation *computation);
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);
 
 #endif

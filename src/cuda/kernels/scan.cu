@@ -20,7 +20,7 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #elif IN_WINDOW
         finish_in_window(s, p, t, here, team, thread, in_turn, has_base, base);
 #else
-#if IS_INDEXED && GROUPS != KEYS
+#if FILLS_TILES && GROUPS != KEYS
         if (fill_tile(s, p, t, here, team, thread, has_base, base))
             continue;
 #endif

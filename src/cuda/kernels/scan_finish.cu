@@ -312,7 +312,7 @@ template <bool HasHeads> struct with_heads {
     enum { VALUE = HasHeads };
 };
 constexpr bool HAS_BOTH_WAYS =
-    GROUPS != ALL && SMALL && !HAS_TERMS && !IN_WINDOW && !IS_EXACT && !IS_USER && !IS_INDEXED;
+    GROUPS != ALL && SMALL && !HAS_TERMS && !IN_WINDOW && !IS_EXACT && !IS_USER && !IS_INDEXED && !KEEPS_ONE_WAY;
 
 inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                         int in_turn, bool has_base, const acc_t &base) {
@@ -455,7 +455,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     hand_over(s, p, t, here, team, thread);
 }
 
-#if IS_INDEXED && !HAS_ONE_TILE && GROUPS != KEYS
+#if FILLS_TILES && !HAS_ONE_TILE && GROUPS != KEYS
 /* Whether a group begins in a tile that has arrived. */
 inline bool has_head(const scratch &s, const scan_args &p, const tile &t, int at) {
 #if GROUPS == ROWS

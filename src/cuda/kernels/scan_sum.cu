@@ -225,7 +225,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     }
     return total;
 #endif
-#if IS_INDEXED /* The first of equals has the lowest index of all; it is made of a position in the tile, with 32 bits. \
+#if FILLS_TILES /* The first of equals has the lowest index of all; it is made of a position in the tile, with 32 bits. \
                 */
     constexpr uint32 NOWHERE = 1u << 31;
     const int of_thread = thread * a_vector;
@@ -311,7 +311,7 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
             for (int w = 1; w < SUMMERS / WARP; w++)
                 sum = combine(sum, of_warp[w]);
 #endif
-#if IS_INDEXED
+#if FILLS_TILES
             *(lane_t *)s.best[here.at] = sum;
 #endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
