@@ -432,10 +432,10 @@ typedef struct tally_plan tally_plan;
 typedef void *tally_stream;
 #define TALLY_SYNCHRONOUS ((tally_stream)0)
 
-/* Checks a descriptor and makes it ready for a device; a GPU may compile kernels here, and in a run. The descriptor and the user
- * operator are copied. The device must outlive the plan. TALLY_INVALID_ARGUMENT for a field with an unknown value, and
- * for a user operator's text that does not compile, with the compiler's message; TALLY_UNSUPPORTED for a combination
- * that the device does not have, with the reason; TALLY_OUT_OF_MEMORY; TALLY_DEVICE_FAILED. */
+/* Checks a descriptor and makes it ready for a device; a GPU may compile kernels here, and in a run. The descriptor and
+ * the user operator are copied. The device must outlive the plan. TALLY_INVALID_ARGUMENT for a field with an unknown
+ * value, and for a user operator's text that does not compile, with the compiler's message; TALLY_UNSUPPORTED for a
+ * combination that the device does not have, with the reason; TALLY_OUT_OF_MEMORY; TALLY_DEVICE_FAILED. */
 TALLY_API tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan);
 TALLY_API void tally_plan_destroy(tally_plan *plan);
 

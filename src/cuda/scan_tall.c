@@ -11,9 +11,9 @@ enum {
     TILE_BYTES = 32 << 10,
     VECTOR = 16, /* bytes */
     LEAST_EXTENT = 64,
-    LEAST_ROWS = 8,      /* of a strand */
-    WANTED_BLOCKS = 10,  /* for each multiprocessor at least, else strands are shorter */
-    LEAST_PANELS = 4,    /* of fewer, the tiles under way at a time would wait for each other, unless they are few: */
+    LEAST_ROWS = 8,     /* of a strand */
+    WANTED_BLOCKS = 10, /* for each multiprocessor at least, else strands are shorter */
+    LEAST_PANELS = 4,   /* of fewer, the tiles under way at a time would wait for each other, unless they are few: */
     FEW_TILES = 64,
     MOST_TILES = 1 << 14 /* of a panel */
 };
@@ -40,7 +40,8 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
         divide_up(extent * outer * panels, (uint64_t)device->multiprocessors * WANTED_BLOCKS * strands);
     const uint64_t room = most(1, least(sizes->tall.items, TILE_BYTES / (inputs * pitch * strands)));
     const uint64_t rows = least(room, most(fair, LEAST_ROWS)), tiles = divide_up(extent, strands * rows);
-    if ((outer * panels < LEAST_PANELS && tiles > FEW_TILES) || tiles > MOST_TILES || tiles * outer * panels > INT32_MAX)
+    if ((outer * panels < LEAST_PANELS && tiles > FEW_TILES) || tiles > MOST_TILES ||
+        tiles * outer * panels > INT32_MAX)
         return false;
     cut->path = TALLY_CUDA_TALL;
     cut->tall.tiles = tiles;
