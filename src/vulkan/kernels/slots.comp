@@ -68,8 +68,10 @@ shared acc_t shared_slots[BLOCK + BLOCK / 32];
 shared acc_t tile_slots[TILE_VECTORS * BLOCK + TILE_VECTORS * BLOCK / 32];
 
 /* Neighbouring threads that exchange values without shared memory; 1: none do. They are of one subgroup. */
+#if SHUFFLES
 layout(constant_id = 16) const uint LANES = 1;
-#if !SHUFFLES
+#else
+const uint LANES = 1;
 #define shuffled_up(x, d)   (x)
 #define shuffled_down(x, d) (x)
 #endif
