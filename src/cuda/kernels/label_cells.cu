@@ -67,19 +67,18 @@ inline void put(cell_t *cell, cell_t key) {
         atomicMin(cell, key);
     if (CELL_KIND == CELL_MAX)
         atomicMax(cell, key);
-    if (CELL_KIND <= CELL_MAX)
-        return;
+    if constexpr (CELL_KIND > CELL_MAX)
 #pragma unroll
-    for (int w = 0; w < (int)sizeof(cell_t) / 4; w++) {
-        uint32 *word = (uint32 *)cell + w;
-        const uint32 bits = (uint32)(key >> 32 * w);
-        if (CELL_KIND == CELL_XOR)
-            atomicXor(word, bits);
-        if (CELL_KIND == CELL_AND)
-            atomicAnd(word, bits);
-        if (CELL_KIND == CELL_OR)
-            atomicOr(word, bits);
-    }
+        for (int w = 0; w < (int)sizeof(cell_t) / 4; w++) {
+            uint32 *word = (uint32 *)cell + w;
+            const uint32 bits = (uint32)(key >> 32 * w);
+            if (CELL_KIND == CELL_XOR)
+                atomicXor(word, bits);
+            if (CELL_KIND == CELL_AND)
+                atomicAnd(word, bits);
+            if (CELL_KIND == CELL_OR)
+                atomicOr(word, bits);
+        }
 }
 
 /* The key of an empty group. With integers as wide as a cell an element may have it, too. */
