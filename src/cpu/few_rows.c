@@ -11,10 +11,10 @@ enum {
     BLOCK = 2048,   /* doubles of a block: half of a first-level cache */
     COLUMNS = 256,  /* and its columns, at most */
     PADDING = 8,    /* doubles behind the last row that are read, a vector at most */
-    /* Of argmin and argmax: elements of 1 and 2 bytes, and of 4. Elements of 8 are not compared in vectors by the
-     * baseline's instructions. (ns an element by accumulators, and so: u8 in 4, 30 and 60 rows 0.62, 0.11, 0.08 and
-     * 0.15, 0.07, 0.06; i16 in 20 and 50 0.19, 0.14 and 0.14, 0.17; f32 in 3, 6 and 8 0.86, 0.55, 0.66 and 0.49, 0.47,
-     * 0.73.) */
+    /* The most rows of argmin and argmax that go this way: of 1- and 2-byte elements, and of 4-byte ones. Those of 8
+     * are not compared in vectors by the baseline's instructions. (ns an element by accumulators, and so: u8 in 4, 30
+     * and 60 rows 0.62, 0.11, 0.08 and 0.15, 0.07, 0.06; i16 in 20 and 50 0.19, 0.14 and 0.14, 0.17; f32 in 3, 6 and 8
+     * 0.86, 0.55, 0.66 and 0.49, 0.47, 0.73.) */
     MOST_NARROW_ROWS = 24,
     MOST_WIDE_ROWS = 6
 };

@@ -101,8 +101,7 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
 
 /* ---- values that elements hardly ever change: the smallest one, say ---- */
 
-/* Of such operators: */
-enum { SETTLED_ACC = 16 };
+enum { SETTLED_ACC = 16 /* bytes that such an operator's accumulator has at most */ };
 
 bool tally_cpu_may_settle(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;

@@ -175,7 +175,7 @@ typedef struct tally_cuda_cut {
                 size_t window;    /* byte offsets in the workspace */
                 size_t totals;
                 size_t partials;
-                size_t counts;        /* of buckets, or of the tables' groups */
+                size_t counts;        /* of buckets */
                 size_t places, moved; /* of buckets */
             } sums;
         } labels;

@@ -91,6 +91,11 @@ static tally_status find_all(const tally_cuda_wanted *wanted, const tally_cuda_m
     return status;
 }
 
+_Static_assert((sizeof((tally_cuda_wanted *)0)->of / sizeof *((tally_cuda_wanted *)0)->of) * TALLY_CUDA_MOST_PARTS <=
+                   TALLY_CUDA_MOST_SOURCES,
+               "plans ask for all of their modules in one call");
+_Static_assert(TALLY_CUDA_MOST_PARTS < 32, "a part has a bit");
+
 static tally_status load(const tally_cuda_wanted *wanted) {
     const char *sources[TALLY_CUDA_MOST_SOURCES];
     const tally_cuda_module *modules[TALLY_CUDA_MOST_SOURCES];

@@ -60,8 +60,8 @@ static tally_status ask_held(tally_cuda_plan *plan) {
     return tally_cuda_check(result, "asking how many thread blocks fit");
 }
 
-/* What is known of kernels before a run. Of those whose blocks wait for each other a multiprocessor holds one, since
- * their threads and shared memory take more than half of it, and may take all. */
+/* What is known of kernels before a run. Blocks that wait for each other are one for each multiprocessor. Most of them
+ * take more than half of it, and one always fits. */
 static tally_status ask_kernels(tally_cuda_plan *plan) {
     plan->resident = (uint64_t)plan->device->multiprocessors;
     if (plan->kernels.exact_rows)

@@ -17,7 +17,7 @@ ALWAYS_INLINE v_f64 quotient_by_f64(v_f64 x, v_f64 by, v_f64 share) {
     const v_f64 near = x * share;
     __mmask8 others = _mm512_fpclass_pd_mask(near, NOT_NORMAL);
     v_f64 quotient = _mm512_mask3_fmadd_pd(add_product_f64(x, -near, by), share, near, (__mmask8)~others);
-    /* Of zero the product is the quotient: the variance of each group's first element, say. */
+    /* The quotient of zero is right already. The variance of each group's first element is one. */
     if (others && (others = _mm512_mask_cmp_pd_mask(others, x, _mm512_setzero_pd(), _CMP_NEQ_UQ)) != 0)
         quotient = _mm512_mask_div_pd(quotient, others, x, by);
     return quotient;

@@ -7,8 +7,8 @@
  * segments, so they are stored side by side. Parts of segments that cross tiles are kept, and the last launch folds them
  * (fold_cuts.cu). */
 enum {
-    /* 28 or 20, so that threads' elements begin in different banks for most lengths. With 32, those of segments of one
-     * would all lie in two banks. */
+    /* 28 or 20. Then the threads' elements begin in different banks for most lengths. With 32, elements of segments of
+     * one would all lie in two banks. */
     ITEMS = MERGED_TILE / BLOCK,
     TILE = MERGED_TILE,
     WARPS = BLOCK / WARP,

@@ -12,7 +12,7 @@ enum {
     MARKERS = 16         /* such warps of a block at most */
 };
 
-/* Of a warp of mark_runs.cu: some of the warps have one strip more. */
+/* The first strip of a warp of mark_runs.cu. The first warps have one strip more. */
 inline uint32 first_strip(const groups_args &p, uint32 warp) {
     return warp * (uint32)p.marked + (warp < p.extra ? warp : p.extra);
 }
