@@ -202,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     if (blockIdx.x >= p.tiles)
         return;
 #endif
-    if (p.given_up && !*p.given_up)
+    if (is_given(p))
         return;
     __shared__ tile_bytes<PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];

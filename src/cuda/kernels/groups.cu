@@ -33,10 +33,24 @@ inline uint64 begin_of(const groups_args &p, uint64 segment) {
     return (uint64)load(p.offsets + segment);
 }
 
+/* Whether tables of labels gave the results, so that a fold has nothing to do. Then nobody has looked at the offsets
+ * where folds check them alone, and the launch that follows must see that there is nothing to write. */
+inline bool is_given(const groups_args &p) {
+    if (!p.given_up || *p.given_up)
+        return false;
+    if (p.checks_alone && blockIdx.x == 0 && threadIdx.x == 0) {
+        *p.told = control();
+        p.told->refused = REFUSED_BAD;
+    }
+    return true;
+}
+
 /* A block checks all offsets, of one segment at least, and finds the first segments of 'Tiles' tiles from 'tile' on.
  * Returns what is refused, as in struct control, which the first block fills. All threads of the block call this. */
 template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 tile, uint64 *first) {
     __shared__ uint32 refused;
+    if (threadIdx.x < Tiles)
+        first[threadIdx.x] = 0;
     if (threadIdx.x == 0)
         refused = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -48,16 +62,12 @@ template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 t
     for (uint64 g = threadIdx.x; g < p.segments; g += BLOCK) {
         const uint64 begin = begin_of(p, g), end = begin_of(p, g + 1);
         look_at(&f, g, (index_t)begin, (index_t)end, p.n);
-        if (g == 0 || g + 1 == p.segments || (begin < high && end >= low))
+        if (g + 1 == p.segments || (begin < high && end >= low))
 #pragma unroll 1
-            for (int k = 0; k < Tiles; k++) {
+            for (int k = 0; k < Tiles; k++) { /* several segments may take a tile if offsets are bad */
                 const uint64 at = (tile + k) << p.tile_bits;
-                if (g == 0 && begin >= at)
-                    first[k] = 0;
-                else if (begin < at && end >= at)
-                    first[k] = g + 1;
-                else if (g + 1 == p.segments && end < at)
-                    first[k] = p.segments;
+                if (begin < at && (end >= at || g + 1 == p.segments))
+                    atomicMax(&first[k], g + 1);
             }
     }
     const bool is_bad = f.bad != NOT_FOUND, is_empty = p.refuses_empty && f.empty != NOT_FOUND;

@@ -76,7 +76,7 @@ struct ends_of_segments {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_args p) {
-    if (p.given_up && !*p.given_up)
+    if (is_given(p))
         return;
     const uint64 number = blockIdx.x * (uint64)(BLOCK / WARP) + threadIdx.x / WARP;
     const bool is_there = number < p.tiles;
