@@ -55,9 +55,11 @@ static void fold_packed(const tally_cpu_plan *plan, const void *x, const void *y
     for (size_t done = 0, groups; done < count; done += groups) {
         groups = least(count - done, room);
         void *const to = tally_at_mutable(acc, done, plan->acc_bytes);
-        tally_cpu_pack(tally_at(x, done * length, bytes), bytes, length, groups, packed[0]);
+        tally_cpu_pack(plan->device->level->instructions, tally_at(x, done * length, bytes), bytes, length, groups,
+                       packed[0]);
         if (y)
-            tally_cpu_pack(tally_at(y, done * length, bytes), bytes, length, groups, packed[1]);
+            tally_cpu_pack(plan->device->level->instructions, tally_at(y, done * length, bytes), bytes, length, groups,
+                           packed[1]);
         if (kernels->fold_block) {
             kernels->fold_block(packed[0], y ? packed[1] : NULL, length, groups, groups, true, to);
         } else {

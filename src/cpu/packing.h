@@ -20,8 +20,11 @@ enum {
 /* How many groups are packed at a time; 0 if it would not pay. 'bytes' are of an element, the larger of both sides. */
 size_t tally_cpu_packed_groups(uint64_t rows, uint64_t columns, size_t bytes);
 
-/* Each reads and writes nothing outside of the groups. */
-void tally_cpu_pack(const void *from, size_t row_bytes, size_t rows, size_t groups, void *to);
-void tally_cpu_unpack(const void *from, size_t row_bytes, size_t rows, size_t groups, void *to);
+/* Each reads and writes nothing outside of the groups. 'instructions' are a level's. */
+struct tally_cpu_instructions;
+void tally_cpu_pack(const struct tally_cpu_instructions *instructions, const void *from, size_t row_bytes, size_t rows,
+                    size_t groups, void *to);
+void tally_cpu_unpack(const struct tally_cpu_instructions *instructions, const void *from, size_t row_bytes,
+                      size_t rows, size_t groups, void *to);
 
 #endif

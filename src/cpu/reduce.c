@@ -166,9 +166,11 @@ static void packed_task(void *job, size_t task, unsigned worker) {
     for (uint64_t group = task * r->tile, groups; group < end; group += groups) {
         groups = least(end - group, r->packed);
         const uint64_t element = group * r->extent * r->inner, width = groups * r->inner;
-        tally_cpu_pack(element_at(r, r->x, element), row_bytes, r->extent, groups, x);
+        tally_cpu_pack(r->plan->device->level->instructions, element_at(r, r->x, element), row_bytes, r->extent, groups,
+                       x);
         if (y)
-            tally_cpu_pack(element_at(r, r->y, element), row_bytes, r->extent, groups, y);
+            tally_cpu_pack(r->plan->device->level->instructions, element_at(r, r->y, element), row_bytes, r->extent,
+                           groups, y);
         if (r->few_rows) {
             tally_cpu_reduce_few_rows(r->plan, x, r->extent, width, width, result_at(r, group * r->inner));
             continue;
@@ -322,7 +324,8 @@ static void fold_turned(const tally_cpu_plan *plan, const void *x, uint64_t rows
     kernels->identity(&plan->context, inner, acc);
     for (uint64_t done = 0, count; done < rows; done += count) {
         count = least(rows - done, most_rows);
-        tally_cpu_pack(tally_at(x, done * inner, in_bytes), in_bytes, inner, count, turned);
+        tally_cpu_pack(plan->device->level->instructions, tally_at(x, done * inner, in_bytes), in_bytes, inner, count,
+                       turned);
         for (uint64_t j = 0; j < inner; j++)
             kernels->fold(&plan->context, tally_at(turned, j * count, in_bytes), NULL, count, index + done,
                           tally_at_mutable(acc, j, plan->acc_bytes));

@@ -240,16 +240,19 @@ static void scan_turned_columns(const scan *s, uint64_t group, uint64_t first, u
         block = least(rows - done, most_rows);
         const uint64_t row = first + (c->reverse ? rows - done - block : done);
         const uint64_t element = (group * s->extent + row) * s->inner;
-        tally_cpu_pack(element_at(s, s->x, element), in_bytes, s->inner, block, t->x);
+        tally_cpu_pack(s->plan->device->level->instructions, element_at(s, s->x, element), in_bytes, s->inner, block,
+                       t->x);
         if (s->y)
-            tally_cpu_pack(element_at(s, s->y, element), in_bytes, s->inner, block, t->y);
+            tally_cpu_pack(s->plan->device->level->instructions, element_at(s, s->y, element), in_bytes, s->inner,
+                           block, t->y);
         for (uint64_t j = 0; j < s->inner; j++) {
             const void *x = tally_at(t->x, j * block, in_bytes), *y = s->y ? tally_at(t->y, j * block, in_bytes) : NULL;
             tally_cpu_scan_run(plan, x, y, block, s->index + row, s->length, false, worker,
                                tally_at_mutable(acc, j, plan->acc_bytes),
                                tally_at_mutable(t->out, j * block, out_bytes));
         }
-        tally_cpu_unpack(t->out, out_bytes, s->inner, block, result_at(s, element));
+        tally_cpu_unpack(s->plan->device->level->instructions, t->out, out_bytes, s->inner, block,
+                         result_at(s, element));
     }
 }
 
@@ -379,6 +382,11 @@ static size_t packed_groups(const scan *s) {
     enum { MOST_DIRECT = 192 };
     if (s->plan->direct && s->inner * bytes > TALLY_CPU_PACKED_ROW_BYTES && s->extent * s->inner * bytes > MOST_DIRECT)
         return 0;
+    /* Nor do variances (of f32 in 3 x 70 1.14 and 1.55). */
+    enum { MOST_SPREAD = 512 };
+    if (tally_cpu_scans_spread(s->plan) && s->inner * bytes > TALLY_CPU_PACKED_ROW_BYTES &&
+        s->extent * s->inner * bytes > MOST_SPREAD)
+        return 0;
     const size_t groups = tally_cpu_packed_groups(s->extent, s->inner, bytes);
     return groups < 4 ? 0 : groups;
 }
@@ -409,12 +417,15 @@ static void packed_task(void *job, size_t task, unsigned worker) {
     packed.outer = 1;
     packed.inner = groups * s->inner;
     packed.stream = false;
-    tally_cpu_pack(element_at(s, s->x, element), s->inner * c->in_bytes, s->extent, groups, x);
+    tally_cpu_pack(s->plan->device->level->instructions, element_at(s, s->x, element), s->inner * c->in_bytes,
+                   s->extent, groups, x);
     if (s->y)
-        tally_cpu_pack(element_at(s, s->y, element), s->inner * c->in_bytes, s->extent, groups, y);
+        tally_cpu_pack(s->plan->device->level->instructions, element_at(s, s->y, element), s->inner * c->in_bytes,
+                       s->extent, groups, y);
     packed = staged(&packed, 0, s->extent * packed.inner, worker);
     scan_whole_columns(&packed, 0, 0, packed.inner, worker, acc);
-    tally_cpu_unpack(out, s->inner * c->out_bytes * c->per_result, s->extent, groups, result_at(s, element));
+    tally_cpu_unpack(s->plan->device->level->instructions, out, s->inner * c->out_bytes * c->per_result, s->extent,
+                     groups, result_at(s, element));
 }
 
 /* own[inner] = the chunk's own columns, in the direction of the scan. */

@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-#include "cpu/interleave.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/simd.h"
+#include "cpu/kernels/transposition.h"
 
 #define LANES(tag) LANES_OF(s_##tag)
 
@@ -151,48 +151,6 @@ static void scatter(const void *from, size_t bytes, size_t n, void *structs, siz
     else
         for (size_t i = 0; i < n; i++)
             memcpy(to + i * stride, (const uint64_t *)from + i, 8);
-}
-
-/* Blocks of W x W elements, as in packing.c, but of whole vectors: 8192 elements of 32 bits took 0.08 ns each with
- * vectors of 16 bytes. The last blocks overlap those before. */
-#if VECTOR_BYTES == 64
-#define LANES_u32 16
-#define LANES_u64 8
-#elif VECTOR_BYTES == 32
-#define LANES_u32 8
-#define LANES_u64 4
-#else
-#define LANES_u32 4
-#define LANES_u64 2
-#endif
-#define DEFINE_TRANSPOSE_(tag, W)                                                                                      \
-    ALWAYS_INLINE void transpose_block_##tag(const s_##tag *from, size_t apart, s_##tag *to, size_t to_apart) {        \
-        v_##tag v[W], w[W];                                                                                            \
-        UNROLL_16 for (size_t i = 0; i < W; i++) memcpy(&v[i], from + i * apart, sizeof v[i]);                         \
-        TRANSPOSE(v_##tag, W, v, w)                                                                                    \
-        UNROLL_16 for (size_t i = 0; i < W; i++) memcpy(to + i * to_apart, &v[i], sizeof v[i]);                        \
-    }                                                                                                                  \
-    static void transpose_##tag(const s_##tag *from, size_t rows, size_t columns, s_##tag *to) {                       \
-        for (size_t a = 0; a < rows; a += W) {                                                                         \
-            const size_t a_at = a + W <= rows ? a : rows - W;                                                          \
-            for (size_t b = 0; b < columns; b += W) {                                                                  \
-                const size_t b_at = b + W <= columns ? b : columns - W;                                                \
-                transpose_block_##tag(from + a_at * columns + b_at, columns, to + b_at * rows + a_at, rows);           \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-#define DEFINE_TRANSPOSE(tag, W) DEFINE_TRANSPOSE_(tag, W)
-DEFINE_TRANSPOSE(u32, LANES_u32)
-DEFINE_TRANSPOSE(u64, LANES_u64)
-
-static bool transpose(const void *from, size_t bytes, size_t rows, size_t columns, void *to) {
-    if (bytes == 4 && rows >= LANES_u32 && columns >= LANES_u32)
-        transpose_u32(from, rows, columns, to);
-    else if (bytes == 8 && rows >= LANES_u64 && columns >= LANES_u64)
-        transpose_u64(from, rows, columns, to);
-    else
-        return false;
-    return true;
 }
 
 extern const tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, );

@@ -32,8 +32,8 @@ typedef struct tally_cpu_instructions {
     /* Components of 4 or 8 bytes between structs that stand 'stride' bytes apart and neighbours. */
     void (*gather)(const void *structs, size_t stride, size_t bytes, size_t n, void *to);
     void (*scatter)(const void *from, size_t bytes, size_t n, void *structs, size_t stride);
-    /* to[b][a] = from[a][b] of 'rows' x 'columns' elements of 4 or 8 bytes. Returns false, and does nothing, if a side
-     * is shorter than a vector. */
+    /* to[b][a] = from[a][b] of 'rows' x 'columns' elements of any number of bytes. Returns false, and does nothing,
+     * where whole vectors do not help. */
     bool (*transpose)(const void *from, size_t bytes, size_t rows, size_t columns, void *to);
 } tally_cpu_instructions;
 

@@ -74,17 +74,25 @@ ALWAYS_INLINE bool changes_nothing(const narrow_scan *s, v_u8 x, v_u8 before) {
     return s->op == OR && !any_bit((v_u64)(x & ~before));
 }
 
-/* The same where marks, -1, say that a group begins with 'start': a lane takes nothing from below the last mark. */
-ALWAYS_INLINE v_u8 scan_marked(const narrow_scan *s, v_u8 x, v_u8 marks, v_u8 start, v_u8 *before) {
+/* The same where marks, -1, say that a group begins with 'start': a lane takes nothing from below the last mark. 'row':
+ * all groups have as many bytes; 0: any. None reaches from 64 bits to the next if it is a power of two up to that. */
+ALWAYS_INLINE v_u8 scan_marked(const narrow_scan *s, v_u8 x, v_u8 marks, size_t row, v_u8 start, v_u8 *before) {
     v_u8 begun = marks;
     x = combined(s, marks & start, x);
-    UNROLL_8 for (size_t by = s->bytes; by < 8; by *= 2) {
-        x = combined(s, up_in_64(x, by) & ~begun, x);
-        begun |= up_in_64(begun, by);
-    }
-    UNROLL_8 for (size_t half = 8; half < VECTOR_BYTES; half *= 2) {
-        x = combined(s, last_below(x, half, s->bytes) & ~begun, x);
-        begun |= last_below(begun, half, s->bytes);
+    if (row == 2 || row == 4 || row == 8) {
+        UNROLL_8 for (size_t by = s->bytes; by < 8; by *= 2) if (by < row) {
+            x = combined(s, up_in_64(x, by) & ~begun, x);
+            begun |= up_in_64(begun, by);
+        }
+    } else {
+        UNROLL_8 for (size_t by = s->bytes; by < 8; by *= 2) {
+            x = combined(s, up_in_64(x, by) & ~begun, x);
+            begun |= up_in_64(begun, by);
+        }
+        UNROLL_8 for (size_t half = 8; half < VECTOR_BYTES; half *= 2) {
+            x = combined(s, last_below(x, half, s->bytes) & ~begun, x);
+            begun |= last_below(begun, half, s->bytes);
+        }
     }
     const v_u8 was = *before, result = combined(s, was & ~begun, x);
     *before = last_element(result, s->bytes);
@@ -153,7 +161,7 @@ ALWAYS_INLINE void scan_rows_at_once(const narrow_scan *s, const char *x, size_t
             next = read_vector(s, x + (k + 1) * step);
         else if (k + 1 == vectors && rest)
             next = read_part(s, x + n - rest, rest);
-        v = scan_marked(s, s->reverse ? reversed_elements(v, s->bytes) : v, marks, start, &before);
+        v = scan_marked(s, s->reverse ? reversed_elements(v, s->bytes) : v, marks, row, start, &before);
         v = (s->reverse ? reversed_elements(v, s->bytes) : v) ^ s->flip;
         if (k < vectors)
             memcpy(out + k * step, &v, sizeof v);
@@ -351,7 +359,7 @@ ALWAYS_INLINE v_u8 scan_groups(const narrow_scan *s, const char *x, const int8_t
         v_u8 v = read_vector(s, x + i * s->bytes), marks = load_marks(heads + i, s->bytes);
         if (s->reverse)
             v = reversed_elements(v, s->bytes), marks = reversed_elements(marks, s->bytes);
-        v = scan_marked(s, v, marks, start, &before);
+        v = scan_marked(s, v, marks, 0, start, &before);
         v = (s->reverse ? reversed_elements(v, s->bytes) : v) ^ s->flip;
         memcpy(out + i * s->bytes, &v, sizeof v);
     }
@@ -361,7 +369,7 @@ ALWAYS_INLINE v_u8 scan_groups(const narrow_scan *s, const char *x, const int8_t
         v_u8 v = read_part(s, x + rest_at * s->bytes, rest * s->bytes), marks = load_marks(some, s->bytes);
         if (s->reverse)
             v = reversed_elements(v, s->bytes), marks = reversed_elements(marks, s->bytes);
-        v = scan_marked(s, v, marks, start, &before);
+        v = scan_marked(s, v, marks, 0, start, &before);
         v = (s->reverse ? reversed_elements(v, s->bytes) : v) ^ s->flip;
         store_bytes(out + rest_at * s->bytes, v, rest * s->bytes);
     }

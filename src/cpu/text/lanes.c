@@ -65,8 +65,7 @@ void tally_lanes_choose(const tally_lanes *l, const int32_t *masks, char *yes, s
 
 void tally_lanes_transpose(const tally_lanes *l, const void *from, size_t bytes, size_t rows, size_t columns,
                            void *to) {
-    if (!l->text->instructions->transpose(from, bytes, rows, columns, to))
-        tally_cpu_pack(from, bytes, columns, rows, to);
+    tally_cpu_pack(l->text->instructions, from, bytes, columns, rows, to);
 }
 
 void tally_lanes_run(tally_lanes *l, const tally_text_program *program, size_t n) {
