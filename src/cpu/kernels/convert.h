@@ -5,24 +5,80 @@
  * rounding by way of a value that was rounded to odd is right (Boldo and Melquiond, 2008). */
 enum { CONVERT_CHUNK = 64 };
 
-/* Bits of f32: those of the next value toward zero, and the last one set, where the double has no f32. */
-ALWAYS_INLINE void round_to_odd(const double *values, size_t n, uint32_t *bits) {
-    size_t i = 0;
-#if defined(__AVX512VL__) && defined(__AVX512DQ__)
-    for (; i + 8 <= n; i += 8) { /* gcc 12 makes five times as many instructions of the loop below */
-        const __m512d value = _mm512_loadu_pd(values + i);
-        const __m256 nearest = _mm512_cvtpd_ps(value);
-        const __m512d back = _mm512_cvtps_pd(nearest);
-        const __mmask8 inexact = _mm512_cmp_pd_mask(back, value, _CMP_NEQ_UQ);
-        const __mmask8 away = _mm512_cmp_pd_mask(_mm512_abs_pd(back), _mm512_abs_pd(value), _CMP_GT_OQ);
-        const __m256i one = _mm256_set1_epi32(1);
-        __m256i odd = _mm256_castps_si256(nearest);
-        odd = _mm256_mask_sub_epi32(odd, away, odd, one);
-        odd = _mm256_mask_or_epi32(odd, inexact, odd, one);
-        _mm256_storeu_si256((__m256i *)(void *)(bits + i), odd);
+#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+/* ---- by vectors of 16, of which the last is masked ---- */
+
+ALWAYS_INLINE __mmask16 mask_of(size_t left) {
+    return (__mmask16)(left < 16 ? (1u << left) - 1 : 0xffff);
+}
+
+/* Rounded to odd among all f32, subnormal ones, too. */
+static __attribute__((noinline)) __m256i odd_of_any(__m512d value) {
+    const __m256 nearest = _mm512_cvtpd_ps(value);
+    const __m512d back = _mm512_cvtps_pd(nearest);
+    const __mmask8 inexact = _mm512_cmp_pd_mask(back, value, _CMP_NEQ_UQ);
+    const __mmask8 away = _mm512_cmp_pd_mask(_mm512_abs_pd(back), _mm512_abs_pd(value), _CMP_GT_OQ);
+    const __m256i one = _mm256_set1_epi32(1), odd = _mm256_castps_si256(nearest);
+    return _mm256_mask_or_epi32(_mm256_mask_sub_epi32(odd, away, odd, one), inexact,
+                                _mm256_mask_sub_epi32(odd, away, odd, one), one);
+}
+
+/* Rounded to odd in the double's own bits, which are right where the f32 is normal. */
+ALWAYS_INLINE __m256i odd_of_normal(__m512d value) {
+    const __m512i bits = _mm512_castpd_si512(value), dropped = _mm512_set1_epi64((1 << 29) - 1);
+    const __m512i sticky = _mm512_add_epi64(_mm512_and_si512(bits, dropped), dropped);
+    const __m512i odd = _mm512_ternarylogic_epi64(bits, sticky, dropped, 0x54); /* (bits | sticky) & ~dropped */
+    return _mm256_castps_si256(_mm512_cvtpd_ps(_mm512_castsi512_pd(odd)));
+}
+
+ALWAYS_INLINE __m512i join_halves(__m256i low, __m256i high) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/* bits[] has room for whole vectors. */
+ALWAYS_INLINE void round_to_odd(const e_f64 *values, size_t n, uint32_t *bits) {
+    enum { SUBNORMAL = 0x20 };
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = mask_of(n - i);
+        const __m512d low = _mm512_maskz_loadu_pd((__mmask8)mask, values + i),
+                      high = _mm512_maskz_loadu_pd((__mmask8)(mask >> 8), values + i + 8);
+        __m512i odd = join_halves(odd_of_normal(low), odd_of_normal(high));
+        if (_mm512_fpclass_ps_mask(_mm512_castsi512_ps(odd), SUBNORMAL))
+            odd = join_halves(odd_of_any(low), odd_of_any(high));
+        _mm512_storeu_si512(bits + i, odd);
     }
-#endif
-    for (; i < n; i++) {
+}
+
+/* NaNs lose their payload. */
+ALWAYS_INLINE __m512i quiet_nans(__m512i bits) {
+    const __m512 value = _mm512_castsi512_ps(bits);
+    const __m512i sign = _mm512_set1_epi32((int)0x80000000), quiet = _mm512_set1_epi32(0x7fc00000);
+    return _mm512_mask_ternarylogic_epi32(bits, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), sign, quiet,
+                                          0xea); /* bits & sign | quiet */
+}
+
+ALWAYS_INLINE void bf16_of_bits(const e_u32 *bits, size_t n, e_bf16 *out) {
+    const __m512i one = _mm512_set1_epi32(1), half = _mm512_set1_epi32(0x7fff);
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = mask_of(n - i);
+        const __m512i x = quiet_nans(_mm512_maskz_loadu_epi32(mask, bits + i));
+        const __m512i even = _mm512_and_si512(_mm512_srli_epi32(x, 16), one);
+        const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(x, half), even), 16);
+        _mm256_mask_storeu_epi16(out + i, mask, _mm512_cvtepi32_epi16(rounded));
+    }
+}
+
+ALWAYS_INLINE void f16_of_bits(const e_u32 *bits, size_t n, e_f16 *out) {
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = mask_of(n - i);
+        const __m512 x = _mm512_castsi512_ps(quiet_nans(_mm512_maskz_loadu_epi32(mask, bits + i)));
+        _mm256_mask_storeu_epi16(out + i, mask, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+}
+#else
+/* Bits of f32: those of the next value toward zero, and the last one set, where the double has no f32. */
+ALWAYS_INLINE void round_to_odd(const e_f64 *values, size_t n, uint32_t *bits) {
+    for (size_t i = 0; i < n; i++) {
         const float nearest = (float)values[i];
         const double back = nearest;
         bits[i] =
@@ -30,7 +86,7 @@ ALWAYS_INLINE void round_to_odd(const double *values, size_t n, uint32_t *bits) 
     }
 }
 
-ALWAYS_INLINE void bf16_of_bits(const uint32_t *bits, size_t n, e_bf16 *out) {
+ALWAYS_INLINE void bf16_of_bits(const e_u32 *bits, size_t n, e_bf16 *out) {
     for (size_t i = 0; i < n; i++) {
         const uint32_t rounded = (bits[i] + 0x7fff + (bits[i] >> 16 & 1)) >> 16;
         const uint32_t quiet = (bits[i] >> 16 & 0x8000) | 0x7fc0;
@@ -39,7 +95,7 @@ ALWAYS_INLINE void bf16_of_bits(const uint32_t *bits, size_t n, e_bf16 *out) {
 }
 
 /* The processor keeps a NaN's payload, the loop for the rest does not; nobody should see a difference. */
-ALWAYS_INLINE void f16_of_bits(const uint32_t *bits, size_t n, e_f16 *out) {
+ALWAYS_INLINE void f16_of_bits(const e_u32 *bits, size_t n, e_f16 *out) {
     size_t i = 0;
 #if defined(__F16C__)
     for (; i + 8 <= n; i += 8) {
@@ -53,6 +109,7 @@ ALWAYS_INLINE void f16_of_bits(const uint32_t *bits, size_t n, e_f16 *out) {
     for (; i < n; i++)
         out[i] = tally_f16_of_f64(tally_float_of_bits(bits[i]));
 }
+#endif
 
 /* An element as a double that rounds to 16 bits as the element itself would. If bits of an integer are cut off, the
  * lowest remaining bit is set to say so. */
@@ -76,32 +133,37 @@ ALWAYS_INLINE double exactly_enough(uint64_t v) {
             out[i] = (s_##to)v;                                                                                        \
         }                                                                                                              \
     }
-/* What floats of 32 bits hold needs no rounding to odd. */
-#if ELEMENT_BITS <= (ELEMENT_IS_FLOAT ? 32 : 16)
-#define BITS_TO_NARROW(in, count, bits)                                                                                \
-    for (size_t i = 0; i < (count); i++)                                                                               \
-    bits[i] = tally_bits_of_float((float)(in)[i])
+/* Elements as bits of f32: a pointer to them, or to 'room'. What floats of 32 bits hold needs no rounding to odd. */
+ALWAYS_INLINE const e_u32 *bits_to_narrow(const PASTE2(e_, ELEMENT) * in, size_t count, uint32_t *room) {
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS == 32
+    (void)count, (void)room;
+    return (const e_u32 *)in;
+#elif ELEMENT_BITS <= 16
+    for (size_t i = 0; i < count; i++)
+        room[i] = tally_bits_of_float((float)in[i]);
+    return room;
+#elif ELEMENT_IS_FLOAT
+    round_to_odd(in, count, room);
+    return room;
 #else
-#define BITS_TO_NARROW(in, count, bits)                                                                                \
-    do {                                                                                                               \
-        double values[CONVERT_CHUNK];                                                                                  \
-        for (size_t i = 0; i < (count); i++) {                                                                         \
-            const PASTE2(s_, ELEMENT) v = (in)[i];                                                                     \
-            values[i] = AS_DOUBLE(v);                                                                                  \
-        }                                                                                                              \
-        round_to_odd(values, count, bits);                                                                             \
-    } while (0)
+    double values[CONVERT_CHUNK];
+    for (size_t i = 0; i < count; i++) {
+        const PASTE2(s_, ELEMENT) v = in[i];
+        values[i] = AS_DOUBLE(v);
+    }
+    round_to_odd(values, count, room);
+    return room;
 #endif
+}
 
 #define DEFINE_CONVERT_TO_NARROW(to)                                                                                   \
     static void convert_to_##to(const void *source, size_t n, void *target) {                                          \
-        const PASTE2(e_, ELEMENT) *restrict in = source;                                                               \
-        e_##to *restrict out = target;                                                                                 \
+        const PASTE2(e_, ELEMENT) *in = source;                                                                        \
+        e_##to *out = target;                                                                                          \
         for (size_t done = 0; done < n; done += CONVERT_CHUNK) {                                                       \
             const size_t count = n - done < CONVERT_CHUNK ? n - done : CONVERT_CHUNK;                                  \
-            uint32_t bits[CONVERT_CHUNK];                                                                              \
-            BITS_TO_NARROW(in + done, count, bits);                                                                    \
-            to##_of_bits(bits, count, out + done);                                                                     \
+            uint32_t room[CONVERT_CHUNK];                                                                              \
+            to##_of_bits(bits_to_narrow(in + done, count, room), count, out + done);                                   \
         }                                                                                                              \
     }
 /* By the loads that convert. */
