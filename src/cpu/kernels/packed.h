@@ -42,7 +42,7 @@ ALWAYS_INLINE A_T NAME(fold_packed)(tally_monoid m, const E_T *x, const E_T *y, 
         NAME(join)(&s[0], &s[1]);
         NAME(join)(&s[2], &s[3]);
         NAME(join)(&s[0], &s[2]);
-        acc += NAME(total)(&s[0]) - (A_T)(count * step) * PACKED_BIAS;
+        acc += NAME(total)(&s[0]) - (A_T)(count * step) * PACKED_BIAS(m);
         x += count * step;
         y += count * y_step;
         vectors -= count;
