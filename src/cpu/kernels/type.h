@@ -121,6 +121,9 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define ACC          MAGNITUDE_LANE
 #define FLUSH        NEVER
 #define LANE_ABS     MAGNITUDE_ABS
+#if ELEMENT_IS_FLOAT && (defined(__AVX512BW__) || (defined(__AVX2__) && ELEMENT_BITS < 64))
+#define FAST_VECTORS "cpu/kernels/magnitude.h"
+#endif
 #include "cpu/kernels/fold.h"
 
 /* ---- bits ---- */
