@@ -28,7 +28,8 @@ static bool packs(const tally_cpu_plan *plan, uint64_t length) {
            tally_cpu_packed_groups(length, 1, c->in_bytes) >= PACKED_LEAST;
 }
 
-/* Sums of short segments have kernels that are as fast (rows.h), and so have elements that are lifted for them. */
+/* Sums of short segments have kernels that are as fast (rows.h), and so have elements that are lifted for them, and
+ * those that are counted. */
 static bool is_sum(const tally_cpu_plan *plan) {
     const tally_monoid_class kind = tally_class_of(plan->base.computation.monoid);
     const bool is_lifted = kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_COUNT;
@@ -43,6 +44,9 @@ bool tally_cpu_may_fold_equal(const tally_cpu_plan *plan) {
 bool tally_cpu_folds_equal(const tally_cpu_plan *plan, uint64_t length) {
     if (length == 0)
         return false;
+    /* counted: any of i8 in segments of 16 0.24 and 0.39, of 22 0.65 and 0.33 */
+    if (plan->base.computation.monoid == TALLY_MONOID_nonzero)
+        return packs(plan, length);
     return length * plan->base.computation.in_bytes <= SHORT_ROW_BYTES || packs(plan, length) ||
            tally_cpu_stands_rows(plan, length);
 }
