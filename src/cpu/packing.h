@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tally_cpu_instructions;
+
 enum {
     /* Columns of packed groups: enough to fill vectors and to pay for the calls. */
     TALLY_CPU_PACKED_COLUMNS = 512,
@@ -21,7 +23,6 @@ enum {
 size_t tally_cpu_packed_groups(uint64_t rows, uint64_t columns, size_t bytes);
 
 /* Each reads and writes nothing outside of the groups. 'instructions' are a level's. */
-struct tally_cpu_instructions;
 void tally_cpu_pack(const struct tally_cpu_instructions *instructions, const void *from, size_t row_bytes, size_t rows,
                     size_t groups, void *to);
 void tally_cpu_unpack(const struct tally_cpu_instructions *instructions, const void *from, size_t row_bytes,

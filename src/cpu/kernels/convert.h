@@ -18,9 +18,9 @@ static __attribute__((noinline)) __m256i odd_of_any(__m512d value) {
     const __m512d back = _mm512_cvtps_pd(nearest);
     const __mmask8 inexact = _mm512_cmp_pd_mask(back, value, _CMP_NEQ_UQ);
     const __mmask8 away = _mm512_cmp_pd_mask(_mm512_abs_pd(back), _mm512_abs_pd(value), _CMP_GT_OQ);
-    const __m256i one = _mm256_set1_epi32(1), odd = _mm256_castps_si256(nearest);
-    return _mm256_mask_or_epi32(_mm256_mask_sub_epi32(odd, away, odd, one), inexact,
-                                _mm256_mask_sub_epi32(odd, away, odd, one), one);
+    const __m256i one = _mm256_set1_epi32(1), bits = _mm256_castps_si256(nearest);
+    const __m256i below = _mm256_mask_sub_epi32(bits, away, bits, one);
+    return _mm256_mask_or_epi32(below, inexact, below, one);
 }
 
 /* Rounded to odd in the double's own bits, which are right where the f32 is normal. */
@@ -133,6 +133,7 @@ ALWAYS_INLINE double exactly_enough(uint64_t v) {
             out[i] = (s_##to)v;                                                                                        \
         }                                                                                                              \
     }
+#if !(ELEMENT_IS_FLOAT && ELEMENT_BITS == 16)
 /* Elements as bits of f32: a pointer to them, or to 'room'. What floats of 32 bits hold needs no rounding to odd. */
 ALWAYS_INLINE const e_u32 *bits_to_narrow(const PASTE2(e_, ELEMENT) * in, size_t count, uint32_t *room) {
 #if ELEMENT_IS_FLOAT && ELEMENT_BITS == 32
@@ -155,6 +156,7 @@ ALWAYS_INLINE const e_u32 *bits_to_narrow(const PASTE2(e_, ELEMENT) * in, size_t
     return room;
 #endif
 }
+#endif
 
 #define DEFINE_CONVERT_TO_NARROW(to)                                                                                   \
     static void convert_to_##to(const void *source, size_t n, void *target) {                                          \

@@ -392,27 +392,21 @@ ALWAYS_INLINE size_t first_set_byte(v_u64 mask) {
 
 /* ------------------------------------------------------------------------------------ absolute value ----- */
 
-/* gcc 12 makes these instructions of no other expression, and a shift of bytes takes four. */
+/* Of x, a vector. gcc 12 makes these instructions of no other expression, and a shift of bytes takes four. */
 #if defined(__AVX512BW__)
-#define ABS_INSTRUCTION(bits, x) _mm512_abs_epi##bits((__m512i)(x))
-#define ABS_64(x)                _mm512_abs_epi64((__m512i)(x))
+#define ABS_BY_BITS(bits) (v_i##bits) _mm512_abs_epi##bits((__m512i)x)
+#define ABS_64            ABS_BY_BITS(64)
 #elif defined(__AVX2__)
-#define ABS_INSTRUCTION(bits, x) _mm256_abs_epi##bits((__m256i)(x))
-#define ABS_64(x)                ABS_BY_SIGN(i64, x)
+#define ABS_BY_BITS(bits) (v_i##bits) _mm256_abs_epi##bits((__m256i)x)
+#define ABS_64            ABS_BY_SIGN(64)
 #else
-#define ABS_INSTRUCTION(bits, x) ABS_BY_SIGN(i##bits, x)
-#define ABS_64(x)                ABS_BY_SIGN(i64, x)
+#define ABS_BY_BITS ABS_BY_SIGN
+#define ABS_64      ABS_BY_SIGN(64)
 #endif
-#define ABS_BY_SIGN(tag, x) (((x) ^ sign_##tag(x)) - sign_##tag(x))
-#define ABS_8(x)            ABS_INSTRUCTION(8, x)
-#define ABS_16(x)           ABS_INSTRUCTION(16, x)
-#define ABS_32(x)           ABS_INSTRUCTION(32, x)
-#define DEFINE_ABS_SIGNED(bits)                                                                                        \
-    ALWAYS_INLINE v_i##bits sign_i##bits(v_i##bits x) {                                                                \
-        return x >> (bits - 1);                                                                                        \
-    }                                                                                                                  \
+#define ABS_BY_SIGN(bits) (x ^ x >> (bits - 1)) - (x >> (bits - 1))
+#define DEFINE_ABS_SIGNED(bits, absolute)                                                                              \
     ALWAYS_INLINE v_i##bits abs_i##bits(v_i##bits x) {                                                                 \
-        return (v_i##bits)ABS_##bits(x);                                                                               \
+        return absolute;                                                                                               \
     }                                                                                                                  \
     ALWAYS_INLINE v_u##bits abs_u##bits(v_u##bits x) {                                                                 \
         return x;                                                                                                      \
@@ -420,10 +414,10 @@ ALWAYS_INLINE size_t first_set_byte(v_u64 mask) {
     ALWAYS_INLINE v_u##bits magnitude_u##bits(v_u##bits x) {                                                           \
         return (v_u##bits)abs_i##bits((v_i##bits)x);                                                                   \
     }
-DEFINE_ABS_SIGNED(8)
-DEFINE_ABS_SIGNED(16)
-DEFINE_ABS_SIGNED(32)
-DEFINE_ABS_SIGNED(64)
+DEFINE_ABS_SIGNED(8, ABS_BY_BITS(8))
+DEFINE_ABS_SIGNED(16, ABS_BY_BITS(16))
+DEFINE_ABS_SIGNED(32, ABS_BY_BITS(32))
+DEFINE_ABS_SIGNED(64, ABS_64)
 ALWAYS_INLINE v_f32 abs_f32(v_f32 x) {
     return (v_f32)((v_u32)x & 0x7fffffffu);
 }
