@@ -320,7 +320,7 @@ static bool agrees(const survey_case *c, uint64_t at, uint64_t bits, long double
                         : c->out == TALLY_BF16 ? 0x1p-7
                         : c->out == TALLY_F32  ? 0x1p-20
                                                : 0x1p-44;
-    const double least = c->out == TALLY_F16 ? 0x1p-24 : c->out == TALLY_F64 ? 0x1p-40 : 0x1p-18;
+    const double least = c->out == TALLY_F16 ? 0x1p-22 : c->out == TALLY_F64 ? 0x1p-40 : 0x1p-18;
     const long double largest = c->out == TALLY_F16 ? 65504 : INFINITY;
     if (isinf(real))
         return got.real == (double)real;

@@ -16,6 +16,7 @@ enum {
     WIDE_BYTES = 1536,
     LEAST_BYTES = 128,  /* the same where there would be too few blocks */
     SECTOR = 32,        /* bytes */
+    ENOUGH_ROWS = 64,   /* of a thread where a block has several slabs */
     ROWS_A_THREAD = 16, /* of a panel at least, */
     FEW_ROWS = 8,       /* or so many if there would be fewer blocks than multiprocessors, */
     MANY_ROWS = 64,     /* and a panel has more than these */
@@ -81,21 +82,40 @@ tally_status tally_cuda_slabs_launch(const tally_cuda_launch *l) {
 
 /* ---- columns ---- */
 
+uint64_t tally_cuda_busy(uint64_t parts, uint64_t places) {
+    return parts * 100 / round_up(parts, places);
+}
+
+/* The slabs of a block whose threads have up to 'lines' lines of a slab's elements. Where slabs are short, a block has
+ * several, so that a thread has enough rows, but so few that the multiprocessors finish together. */
+static uint64_t slabs_of_block(const tally_cuda_device *device, const tally_shape *shape, uint64_t line,
+                               uint64_t lines) {
+    const uint64_t places = (uint64_t)device->multiprocessors * PANEL_BLOCKS;
+    const uint64_t enough = most(1, shape->extent * shape->inner / (line * ENOUGH_ROWS));
+    const uint64_t most_slabs = least(lines / enough, shape->outer / places);
+    uint64_t slabs = 1, best = 0;
+    for (uint64_t n = most_slabs; n > 1 && n > most_slabs / 2; n--)
+        if (tally_cuda_busy(divide_up(shape->outer, n), places) > best) {
+            best = tally_cuda_busy(divide_up(shape->outer, n), places);
+            slabs = n;
+        }
+    return slabs;
+}
+
 /* Makes the panel as wide as the rows, if a block's threads can take a number of whole rows that is whole vectors. */
-static bool choose_narrow_panel(const tally_cuda_sizes *sizes, uint64_t inner, tally_cuda_cut *cut) {
-    uint64_t width = sizes->column_width, common = inner & (~inner + 1); /* the powers of two in inner */
-    uint64_t line = inner * (width / least(width, common)), lines = sizes->column_spots / line;
+static bool choose_narrow_panel(const tally_cuda_device *device, const tally_cuda_sizes *sizes,
+                                const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t inner = shape->inner, width = sizes->column_width;
+    const uint64_t common = inner & (~inner + 1); /* the powers of two in inner */
+    const uint64_t line = inner * (width / least(width, common)), lines = sizes->column_spots / line;
     /* Rows of whole vectors can use the other cut, which is better than leaving a quarter of the threads idle. */
     if (!lines || (common >= width && lines * line < sizes->column_spots / 4 * 3))
         return false;
     cut->columns.width = (unsigned)width;
     cut->columns.panel = (unsigned)inner;
-    cut->columns.groups = (unsigned)(lines * line / inner);
+    cut->columns.slabs = (unsigned)slabs_of_block(device, shape, line, lines);
+    cut->columns.groups = (unsigned)(lines / cut->columns.slabs * line / inner);
     return true;
-}
-
-uint64_t tally_cuda_busy(uint64_t parts, uint64_t places) {
-    return parts * 100 / round_up(parts, places);
 }
 
 /* The number of panels of about 'wide' that a slab is cut into, so that the multiprocessors finish together. A few
@@ -137,6 +157,7 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
     if (wide < threads / 2)
         wide = most(1, divide_up(across, even_panels(device, shape->outer, across, wide, threads / 2)));
     cut->columns.width = width;
+    cut->columns.slabs = 1;
     cut->columns.panel = (unsigned)(wide * width);
     cut->columns.groups = (unsigned)(threads / wide);
 }
@@ -147,14 +168,14 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
                             const tally_shape *shape, tally_cuda_cut *cut) {
     const bool commutes = c->entry || c->user.commutes;
     cut->path = TALLY_CUDA_COLUMNS;
-    if (!commutes || !choose_narrow_panel(sizes, shape->inner, cut) ||
+    if (!commutes || !choose_narrow_panel(device, sizes, shape, cut) ||
         (2 * parts_of(shape, 1, cut->columns.groups) < (uint64_t)device->multiprocessors &&
          shape->inner * c->in_bytes > LEAST_BYTES))
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
-    cut->columns.is_thin =
-        !c->is_sized && cut->columns.groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
+    cut->columns.is_thin = !c->is_sized && cut->columns.groups * cut->columns.slabs == 1 && shape->extent <= THIN &&
+                           panels <= UINT32_MAX / 2;
     uint64_t wanted = panels ? (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels : 1;
     const bool are_few = shape->extent / groups >= MANY_ROWS &&
                          panels * (shape->extent / groups / ROWS_A_THREAD) < (uint64_t)device->multiprocessors;
@@ -182,9 +203,10 @@ tally_status tally_cuda_columns_launch(const tally_cuda_launch *l) {
                                     .chunks = cut->columns.chunks,
                                     .width = cut->columns.width,
                                     .panel = cut->columns.panel,
-                                    .groups = cut->columns.groups};
+                                    .groups = cut->columns.groups,
+                                    .slabs = cut->columns.slabs};
     const tally_cuda_kernels *k = &l->plan->kernels;
-    const uint64_t parts = a->shape.outer * cut->columns.panels * cut->columns.chunks;
+    const uint64_t parts = divide_up(a->shape.outer, cut->columns.slabs) * cut->columns.panels * cut->columns.chunks;
     const tally_cuda_grid grid = {.x = least(parts, TALLY_CUDA_MOST_GRID_X), .threads = TALLY_CUDA_BLOCK};
     const bool is_single = cut->columns.width == 1 && l->plan->sizes.column_width > 1;
     const tally_cuda_kernel_number kernel = cut->columns.is_thin ? k->fold_thin_columns

@@ -74,6 +74,7 @@ typedef struct tally_cuda_cut {
             unsigned panel;  /* columns of a panel */
             unsigned width;  /* columns of a thread */
             unsigned groups; /* rows of a step */
+            unsigned slabs;  /* of a block: 1 where panels are not whole slabs */
             bool is_thin;    /* so few rows that a thread has all of a column */
         } columns;
         struct {

@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_column_partials(partial
         const uint32 share = threadIdx.x / here, column = threadIdx.x - share * here;
         if (share < shares)
             spots[threadIdx.x] = fold_share(p, first + column, share, shares);
-        fold_groups(spots, here, shares);
+        fold_groups(spots, here, shares, 1);
         if (threadIdx.x < here)
             give(p.to, first + column, spots[column]);
         __syncthreads();

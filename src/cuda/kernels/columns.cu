@@ -1,7 +1,8 @@
 /* Reductions along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner >
  * 1. A block has a panel of columns and a chunk of the rows. In each step it takes 'groups' rows of the panel, and each
  * thread takes 'width' neighbouring elements, of the same columns every time. A panel that is as wide as the rows is a
- * stretch of consecutive elements; a thread's elements may then belong to two rows. At the end the accumulators of a
+ * stretch of consecutive elements; a thread's elements may then belong to two rows, and a block may have such panels of
+ * several slabs, so that a thread has enough rows. At the end the accumulators of a
  * column's threads are folded in order, and a second kernel folds the chunks in a fixed order, so that a result has the
  * same bits every run. If the operator does not commute, each thread has consecutive rows of the chunk. */
 
@@ -73,15 +74,16 @@ inline void give_columns(const columns_args &p, uint64 column, uint64 count, con
     store_few(p.to.out + column, results);
 }
 
-/* Folds 'groups' accumulators of each column, which lie a panel apart, into the first; a thread takes eight of them
- * between two barriers, or two where each would wait long for the one before. */
-template <class Spot> inline void fold_groups(Spot *spots, uint32 panel, uint32 groups) {
+/* Folds 'groups' accumulators of each column of some panels, which lie a panel apart, into the first; a thread takes eight
+ * of them between two barriers, or two where each would wait long for the one before. */
+template <class Spot> inline void fold_groups(Spot *spots, uint32 panel, uint32 groups, uint32 panels) {
     constexpr uint32 AT_ONCE = COMBINES_SLOWLY && ARE_SAME<Spot, acc_t> ? 2 : 8;
     __syncthreads();
     for (uint32 d = 1; d < groups; d *= AT_ONCE) {
         const uint32 wholes = (groups + AT_ONCE * d - 1) / (AT_ONCE * d);
-        for (uint32 i = threadIdx.x; i < wholes * panel; i += BLOCK) {
-            const uint32 group = i / panel * AT_ONCE * d, at = group * panel + i % panel;
+        for (uint32 i = threadIdx.x; i < panels * wholes * panel; i += BLOCK) {
+            const uint32 row = i / panel, number = row / wholes, group = (row - number * wholes) * AT_ONCE * d;
+            const uint32 at = (number * groups + group) * panel + i % panel;
             Spot acc = spots[at];
 #pragma unroll IS_LARGE ? 1 : AT_ONCE
             for (uint32 k = 1; k < AT_ONCE; k++)

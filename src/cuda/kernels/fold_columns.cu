@@ -2,24 +2,23 @@
 
 /* One block's work. */
 struct panel_part {
-    uint64 number;  /* of the panel, among those of all slabs */
     uint64 chunk;
-    uint64 slab;    /* the beginning of the slab, in elements */
+    uint64 slab;    /* the beginning of the slab, or of the first one, in elements */
     uint64 column;  /* the panel's first column, among outer x inner */
     uint64 in_slab; /* the same among the slab's inner ones */
-    uint32 columns;
+    uint32 columns, slabs;
 };
 
 inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     panel_part b;
-    uint64 all = p.outer * p.panels;
+    const uint64 all = (p.outer + p.slabs - 1) / p.slabs * p.panels;
     b.chunk = quotient(number, all);
-    b.number = number - b.chunk * all;
-    uint64 outer = quotient(b.number, p.panels);
+    const uint64 panel = (number - b.chunk * all) * p.slabs, outer = quotient(panel, p.panels);
     b.slab = outer * p.extent * p.inner;
-    b.in_slab = (b.number - outer * p.panels) * p.panel;
+    b.in_slab = (panel - outer * p.panels) * p.panel;
     b.column = outer * p.inner + b.in_slab;
     b.columns = p.inner - b.in_slab < p.panel ? (uint32)(p.inner - b.in_slab) : p.panel;
+    b.slabs = p.outer - outer < p.slabs ? (uint32)(p.outer - outer) : p.slabs;
     return b;
 }
 
@@ -390,10 +389,10 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
     empty_columns(s, steps, is_first, lanes, sums);
 }
 
-/* The stretch of the thread whose first element is number 'spot' of a step, counted row after row. */
+/* The stretch of the thread whose first element is number 'spot' of a step, counted slab after slab and row after row. */
 template <int Width> inline stretch<Width> stretch_of(const columns_args &p, const panel_part &b, uint32 spot) {
     stretch<Width> s;
-    uint32 group = spot / p.panel, column = spot % p.panel;
+    const uint32 row = spot / p.panel, column = spot % p.panel, slab = row / p.groups, group = row - slab * p.groups;
     constexpr int AHEAD = rows_ahead(Width);
     uint64 first = b.chunk * p.chunk;
     if (SIZE_ON_DEVICE && first > p.extent)
@@ -411,8 +410,8 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
         s.rows_a_step = 1;
         s.rows_a_stride = AHEAD;
     }
-    s.x = p.x + b.slab;
-    s.y = HAS_SECOND ? p.y + b.slab : nullptr;
+    s.x = p.x + b.slab + slab * p.extent * p.inner;
+    s.y = HAS_SECOND ? p.y + (s.x - p.x) : nullptr;
     s.step = s.rows_a_step * p.inner;
     s.stride = s.rows_a_stride * p.inner;
     s.at = first * p.inner + b.in_slab + column;
@@ -426,8 +425,8 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
 }
 
 template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, spot_t *spots) {
-    uint32 spot = threadIdx.x * Width;
-    bool works = spot < p.groups * p.panel;
+    const uint32 spot = threadIdx.x * Width, spots_a_slab = p.groups * p.panel;
+    const bool works = spot < b.slabs * spots_a_slab;
     spot_t sums[Width];
     if (works)
         fold_stretch(stretch_of<Width>(p, b, spot), sums);
@@ -436,8 +435,8 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 #pragma unroll
         for (int k = 0; k < Width && works; k++)
             acc[k] = sum_of(sums[k]);
-        if (works && spot < b.columns)
-            give_columns<Width>(p, b.column + spot, b.columns - spot, acc);
+        if (works && spot < b.slabs * b.columns)
+            give_columns<Width>(p, b.column + spot, b.slabs * b.columns - spot, acc);
         return;
     }
     __syncthreads(); /* earlier use of the memory */
@@ -445,20 +444,23 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 #pragma unroll
         for (int k = 0; k < Width; k++)
             spots[spot + k] = sums[k];
-    fold_groups(spots, p.panel, p.groups);
+    fold_groups(spots, p.panel, p.groups, b.slabs);
     slot *partials = p.partials + b.chunk * p.outer * p.inner;
-    for (uint32 j = threadIdx.x; j < b.columns; j += BLOCK)
+    for (uint32 j = threadIdx.x; j < b.slabs * b.columns; j += BLOCK) {
+        const uint32 slab = j / b.columns; /* those of several slabs are whole rows */
+        const acc_t acc = sum_of(spots[slab * spots_a_slab + j - slab * b.columns]);
         if (p.chunks > 1)
-            partials[b.column + j].write(sum_of(spots[j]));
+            partials[b.column + j].write(acc);
         else
-            give(p.to, b.column + j, sum_of(spots[j]));
+            give(p.to, b.column + j, acc);
+    }
 }
 
 /* Threads of COLUMN_WIDTH columns and of one have kernels of their own, which are compiled side by side. */
 template <int Width> inline void fold_columns_of(const columns_args &p) {
     __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
     let_next_start();
-    uint64 parts = p.outer * p.panels * p.chunks;
+    const uint64 parts = (p.outer + p.slabs - 1) / p.slabs * p.panels * p.chunks;
     for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
         fold_panel<Width>(p, panel_part_at(p, number), (spot_t *)memory);
 }
