@@ -105,6 +105,12 @@ inline uint4 straddling(const uint4 &low, const uint4 &high, uint32 shift) {
     return {__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits), __funnelshift_r(w[2], w[3], bits),
             __funnelshift_r(w[3], w[4], bits)};
 }
+/* The same of which it is known in which word they begin. */
+template <int Word> inline uint4 straddling_from(const uint4 &low, const uint4 &high, uint32 shift) {
+    const uint32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}, bits = shift % 4 * 8;
+    return {__funnelshift_r(w[Word], w[Word + 1], bits), __funnelshift_r(w[Word + 1], w[Word + 2], bits),
+            __funnelshift_r(w[Word + 2], w[Word + 3], bits), __funnelshift_r(w[Word + 3], w[Word + 4], bits)};
+}
 /* The word at or before an address, and by how many bytes. The pointer is computed from the other, not from a number: so
  * the compiler knows that it leads to global memory, too. */
 template <class Word> inline const Word *word_before(const void *from, uint32 *shift) {

@@ -5,7 +5,8 @@
 enum {
     LONG_LOADS = 4, /* vectors that a lane has under way */
     ROW = WARP * VECTOR,
-    STEP = LONG_LOADS * ROW
+    STEP = LONG_LOADS * ROW,
+    MOST_VECTORS = 64 /* of a tile for each lane, as MOST_LONG of groups.c */
 };
 
 /* ---- the lanes of a warp ---- */
@@ -25,6 +26,7 @@ struct warp_lanes {
         sums.shift = shift;
         sums.has_shift = true;
     }
+    void make_room(int) {}
     void add_vector(const in_t *x, uint32) {
 #pragma unroll
         for (int k = 0; k < VECTOR; k++)
@@ -57,6 +59,7 @@ struct warp_lanes {
         for (int k = 0; k < LANES; k++)
             lane[k] = running<short_lane>();
     }
+    void make_room(int) {}
     void add_vector(const in_t *x, uint32 at) {
 #pragma unroll
         for (int k = 0; k < VECTOR; k++)
@@ -95,19 +98,22 @@ struct warp_lanes {
         before = identity_as<acc_t>();
         vectors = 0;
     }
-    void count() {
-        if (++vectors == lanes::LIMIT) {
+    /* Before so many vectors are added. */
+    void make_room(int more) {
+        static_assert(lanes::LIMIT >= LONG_LOADS);
+        if (lanes::LIMIT >= MOST_VECTORS)
+            return;
+        if (vectors + more > lanes::LIMIT) {
             before = combine(before, own.take());
             vectors = 0;
         }
+        vectors += more;
     }
-    void add_vector(const in_t *x, uint32 at) {
-        ::add_vector(own, x, x, first + at);
-        count();
-    }
+    void add_vector(const in_t *x, uint32 at) { ::add_vector(own, x, x, first + at); }
     void add_some(const in_t *x, uint32 at, int from, int to) {
         if (from >= to)
             return;
+        make_room(1);
         in_t there[VECTOR];
 #pragma unroll
         for (int k = 0; k < VECTOR; k++)
@@ -126,7 +132,6 @@ struct warp_lanes {
         for (int k = 0; k < VECTOR; k++)
             if (k >= from && k < to)
                 own.add(k, value_of(there[k]), value_t(0), first + at + k);
-        count();
     }
     acc_t fold(uint64) {
         return fold_warp_in_order(combine(before, own.take()));
@@ -164,9 +169,10 @@ template <class Ends> struct warp_tile {
         const uint32 mine = row + threadIdx.x % WARP * VECTOR, end = row + ROW < count ? row + ROW : count;
         for (;;) {
             const uint32 to = ends.at < end ? ends.at : end;
-            if (from <= row && to == row + ROW)
+            if (from <= row && to == row + ROW) {
+                sums.make_room(1);
                 sums.add_vector(a, mine);
-            else
+            } else
                 sums.add_some(a, mine, from > mine ? (int)(from - mine) : 0,
                               to > mine ? to - mine < VECTOR ? (int)(to - mine) : VECTOR : 0);
             if (ends.at >= end)
@@ -196,13 +202,34 @@ template <class Ends> struct warp_tile {
                 load_one(x + first + mine, count - mine, is_aligned, is_inner, to + u * VECTOR);
         }
     }
-    void add_step(const groups_args &p, in_t *a, uint32 step) {
-        if (from <= step && ends.at >= step + STEP && step + STEP <= count) {
+    /* Adds the whole steps before 'end', which are of one group. Vectors begin in this word of memory's. Returns where
+     * the steps end. */
+    template <bool Aligned, int Word> uint32 add_steps(const in_t *x, uint32 step, uint32 end) {
+        uint32 shift;
+        const uint4 *at = word_before<uint4>(x + first + step + threadIdx.x % WARP * VECTOR, &shift);
+#pragma unroll 1
+        for (; step + STEP <= end; step += STEP, at += LONG_LOADS * WARP) {
+            uint4 low[LONG_LOADS], high[LONG_LOADS];
+            in_t a[LONG_LOADS * VECTOR];
+#pragma unroll
+            for (int u = 0; u < LONG_LOADS; u++) {
+                low[u] = Aligned ? __ldcs(at + u * WARP) : at[u * WARP];
+                if (!Aligned)
+                    high[u] = at[u * WARP + 1];
+            }
+            sums.make_room(LONG_LOADS);
+#pragma unroll
+            for (int u = 0; u < LONG_LOADS; u++) {
+                const uint4 bits = Aligned ? low[u] : straddling_from<Word>(low[u], high[u], shift);
+                memcpy(a + u * VECTOR, &bits, 16);
+            }
 #pragma unroll
             for (int u = 0; u < LONG_LOADS; u++)
                 sums.add_vector(a + u * VECTOR, step + u * ROW + threadIdx.x % WARP * VECTOR);
-            return;
         }
+        return step;
+    }
+    void add_step(const groups_args &p, in_t *a, uint32 step) {
 #pragma unroll 1
         for (uint32 row = step; row < step + STEP && row < count; row += ROW) {
             add_row(p, a, row);
@@ -215,12 +242,21 @@ template <class Ends> struct warp_tile {
      * the tile, in the first lane. */
     acc_t fold(const groups_args &p, in_t *a) {
         begin_group(p);
-        for (uint32 step = 0;;) {
-            add_step(p, a, step);
-            step += STEP;
-            if (step >= count)
-                break;
-            load_step(p.x, step, a);
+        add_step(p, a, 0);
+        for (uint32 step = STEP; step < count;) {
+            const uint32 end = ends.at < count ? ends.at : count;
+            if (step + STEP <= end && (is_aligned || is_inner)) {
+                const uint32 word = (uint32)(uint64)p.x % 16 / 4;
+                step = is_aligned  ? add_steps<true, 0>(p.x, step, end)
+                       : word == 0 ? add_steps<false, 0>(p.x, step, end)
+                       : word == 1 ? add_steps<false, 1>(p.x, step, end)
+                       : word == 2 ? add_steps<false, 2>(p.x, step, end)
+                                   : add_steps<false, 3>(p.x, step, end);
+            } else {
+                load_step(p.x, step, a);
+                add_step(p, a, step);
+                step += STEP;
+            }
         }
         if (ends.at == count)
             ends.end(p, *this);
