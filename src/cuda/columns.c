@@ -14,15 +14,20 @@ enum {
     /* the same of 8-byte elements whose rows are not whole sectors of memory, because neighbouring panels share some:
      * norm1 of f64 300115 x 541 took 455 us on an H100, and 532 in panels of 512 bytes */
     WIDE_BYTES = 1536,
-    LEAST_BYTES = 128,  /* the same where there would be too few blocks */
-    SECTOR = 32,        /* bytes */
-    ENOUGH_ROWS = 64,   /* of a thread where a block has several slabs */
-    ROWS_A_THREAD = 16, /* of a panel at least, */
-    FEW_ROWS = 8,       /* or so many if there would be fewer blocks than multiprocessors, */
-    MANY_ROWS = 64,     /* and a panel has more than these */
-    PANEL_BLOCKS = 4,   /* that a multiprocessor holds at a time */
-    THIN = 4,           /* rows, as in thin_columns.cu */
-    FEW_IN_VECTORS = 16 /* rows of which vectors at any address are faster than elements */
+    LEAST_BYTES = 128,   /* the same where there would be too few blocks */
+    SECTOR = 32,         /* bytes */
+    ENOUGH_ROWS = 64,    /* of a thread where a block has several slabs */
+    ROWS_A_THREAD = 16,  /* of a panel at least, */
+    FEW_ROWS = 8,        /* or so many if there would be fewer blocks than multiprocessors, */
+    MANY_ROWS = 64,      /* and a panel has more than these */
+    PANEL_BLOCKS = 4,    /* that a multiprocessor holds at a time */
+    FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
+
+    /* columns of which a thread has all rows, in bytes of the array's row, and rows */
+    LEAST_THIN_ROW = 128,
+    THIN_ROWS = 64,       /* an axis of more is not thin */
+    FEW_THIN_ROWS = 4,    /* which a thread loads at once: any number of threads will do; */
+    THIN_THREADS = 60000, /* for more rows at least so many, or each step waits for memory */
 };
 
 /* ---- small slabs ---- */
@@ -139,12 +144,16 @@ static uint64_t parts_of(const tally_shape *shape, uint64_t panels, uint64_t gro
     return shape->outer * panels * most(1, shape->extent / most(1, groups * ROWS_A_THREAD));
 }
 
+/* Rows that begin at any address are loaded in whole vectors where elements are narrow or columns short; else an
+ * element a thread is faster: sums of u32 853 wide took 0.87 of the time on an H100. */
+static unsigned width_of(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape) {
+    const bool in_line = shape->inner % sizes->column_width == 0;
+    return in_line || c->in_bytes < 4 || shape->extent <= FEW_IN_VECTORS ? sizes->column_width : 1;
+}
+
 static void choose_wide_panel(const tally_cuda_device *device, const tally_computation *c,
                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    /* Rows that begin at any address are loaded in whole vectors where elements are narrow or the columns are thin;
-     * else an element a thread is faster: sums of u32 853 wide took 0.87 of the time on an H100. */
-    const bool in_line = shape->inner % sizes->column_width == 0;
-    const unsigned width = in_line || c->in_bytes < 4 || shape->extent <= FEW_IN_VECTORS ? sizes->column_width : 1;
+    const unsigned width = width_of(c, sizes, shape);
     uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / width), across = divide_up(shape->inner, width);
     const bool shares_sectors = c->in_bytes == 8 && shape->inner * c->in_bytes % SECTOR;
     uint64_t wide = (shares_sectors ? WIDE_BYTES : PANEL_BYTES) / (width * c->in_bytes);
@@ -162,6 +171,20 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
     cut->columns.groups = (unsigned)(threads / wide);
 }
 
+bool tally_cuda_thin_columns_cut(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                                 tally_cuda_cut *cut) {
+    const unsigned width = width_of(c, sizes, shape);
+    const uint64_t shares = divide_up(shape->inner, width);
+    if (c->is_sized || shape->extent > THIN_ROWS || shape->inner * c->in_bytes < LEAST_THIN_ROW ||
+        (shape->extent > FEW_THIN_ROWS && shape->outer * shares < THIN_THREADS))
+        return false;
+    cut->path = TALLY_CUDA_THIN_COLUMNS;
+    cut->columns.width = cut->columns.panel = width;
+    cut->columns.panels = shares;
+    cut->columns.chunks = cut->columns.slabs = cut->columns.groups = 1;
+    return true;
+}
+
 /* Panels are cut into chunks of rows until there are enough blocks for all multiprocessors, unless the chunks' partial
  * results would take too much memory. */
 void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
@@ -174,8 +197,6 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
-    cut->columns.is_thin = !c->is_sized && cut->columns.groups * cut->columns.slabs == 1 && shape->extent <= THIN &&
-                           panels <= UINT32_MAX / 2;
     uint64_t wanted = panels ? (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels : 1;
     const bool are_few = shape->extent / groups >= MANY_ROWS &&
                          panels * (shape->extent / groups / ROWS_A_THREAD) < (uint64_t)device->multiprocessors;
@@ -187,33 +208,42 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         cut->partials = tally_cuda_place(cut, cut->groups * cut->columns.chunks * sizes->slot_bytes);
 }
 
-tally_status tally_cuda_columns_launch(const tally_cuda_launch *l) {
+static tally_cuda_columns_args columns_args(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    tally_cuda_columns_args args = {.x = tally_cuda_address(a->x),
-                                    .y = tally_cuda_address(a->y),
-                                    .partials = l->workspace + cut->partials,
-                                    .to = tally_cuda_destination_of(l),
-                                    .outer = a->shape.outer,
-                                    .extent = a->shape.extent,
-                                    .inner = a->shape.inner,
-                                    .before = l->pieces.before,
-                                    .panels = cut->columns.panels,
-                                    .chunk = cut->columns.chunk,
-                                    .chunks = cut->columns.chunks,
-                                    .width = cut->columns.width,
-                                    .panel = cut->columns.panel,
-                                    .groups = cut->columns.groups,
-                                    .slabs = cut->columns.slabs};
+    return (tally_cuda_columns_args){.x = tally_cuda_address(a->x),
+                                     .y = tally_cuda_address(a->y),
+                                     .partials = l->workspace + cut->partials,
+                                     .to = tally_cuda_destination_of(l),
+                                     .outer = a->shape.outer,
+                                     .extent = a->shape.extent,
+                                     .inner = a->shape.inner,
+                                     .before = l->pieces.before,
+                                     .panels = cut->columns.panels,
+                                     .chunk = cut->columns.chunk,
+                                     .chunks = cut->columns.chunks,
+                                     .width = cut->columns.width,
+                                     .panel = cut->columns.panel,
+                                     .groups = cut->columns.groups,
+                                     .slabs = cut->columns.slabs};
+}
+
+tally_status tally_cuda_thin_columns_launch(const tally_cuda_launch *l) {
+    tally_cuda_columns_args args = columns_args(l);
+    const uint64_t blocks = divide_up(args.outer * args.panels, TALLY_CUDA_BLOCK);
+    const tally_cuda_grid grid = {.x = least(blocks, TALLY_CUDA_MOST_GRID_X), .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.fold_thin_columns, grid, &args, "launching a reduction of columns");
+}
+
+tally_status tally_cuda_columns_launch(const tally_cuda_launch *l) {
+    tally_cuda_columns_args args = columns_args(l);
     const tally_cuda_kernels *k = &l->plan->kernels;
-    const uint64_t parts = divide_up(a->shape.outer, cut->columns.slabs) * cut->columns.panels * cut->columns.chunks;
+    const uint64_t parts = divide_up(args.outer, args.slabs) * args.panels * args.chunks;
     const tally_cuda_grid grid = {.x = least(parts, TALLY_CUDA_MOST_GRID_X), .threads = TALLY_CUDA_BLOCK};
-    const bool is_single = cut->columns.width == 1 && l->plan->sizes.column_width > 1;
-    const tally_cuda_kernel_number kernel = cut->columns.is_thin ? k->fold_thin_columns
-                                            : is_single          ? k->fold_single_columns
-                                                                 : k->fold_columns;
-    tally_status status = tally_cuda_enqueue(l, kernel, grid, &args, "launching a reduction of columns");
-    if (status == TALLY_OK && cut->columns.chunks > 1)
-        status = tally_cuda_partials_launch(l, k->fold_column_partials, cut->columns.chunks);
+    const bool is_single = args.width == 1 && l->plan->sizes.column_width > 1;
+    tally_status status = tally_cuda_enqueue(l, is_single ? k->fold_single_columns : k->fold_columns, grid, &args,
+                                             "launching a reduction of columns");
+    if (status == TALLY_OK && args.chunks > 1)
+        status = tally_cuda_partials_launch(l, k->fold_column_partials, args.chunks);
     return status;
 }

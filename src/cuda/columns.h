@@ -16,6 +16,11 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
                             const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
 tally_status tally_cuda_columns_launch(const tally_cuda_launch *launch);
 
+/* Columns of a few rows, all of which a thread has (thin_columns.cu). Returns false if other ways are faster. */
+bool tally_cuda_thin_columns_cut(const tally_computation *computation, const tally_cuda_sizes *sizes,
+                                 const tally_shape *shape, tally_cuda_cut *cut);
+tally_status tally_cuda_thin_columns_launch(const tally_cuda_launch *launch);
+
 /* How busy the device is with this many equal parts if it holds 'places' at a time: a percentage, which is low if the
  * last turn has few parts. */
 uint64_t tally_cuda_busy(uint64_t parts, uint64_t places);

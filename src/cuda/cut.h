@@ -15,7 +15,8 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SHORT_ROWS,   /* short_rows.cu */
     TALLY_CUDA_TINY_ROWS,    /* tiny_rows.cu */
     TALLY_CUDA_SLABS,        /* slabs.cu */
-    TALLY_CUDA_COLUMNS,      /* columns.cu */
+    TALLY_CUDA_COLUMNS,      /* fold_columns.cu */
+    TALLY_CUDA_THIN_COLUMNS, /* thin_columns.cu */
     TALLY_CUDA_SCAN,         /* scan.cu */
     TALLY_CUDA_EXACT_CHUNKS, /* exact_chunks.cu */
     TALLY_CUDA_HELD,         /* scan_held.cu */
@@ -75,7 +76,6 @@ typedef struct tally_cuda_cut {
             unsigned width;  /* columns of a thread */
             unsigned groups; /* rows of a step */
             unsigned slabs;  /* of a block: 1 where panels are not whole slabs */
-            bool is_thin;    /* so few rows that a thread has all of a column */
         } columns;
         struct {
             uint64_t tile; /* elements of a tile */

@@ -27,6 +27,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_slabs_launch(l);
     case TALLY_CUDA_COLUMNS:
         return tally_cuda_columns_launch(l);
+    case TALLY_CUDA_THIN_COLUMNS:
+        return tally_cuda_thin_columns_launch(l);
     case TALLY_CUDA_SCAN:
         return tally_cuda_scan_launch(l);
     case TALLY_CUDA_EXACT_CHUNKS:

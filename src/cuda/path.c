@@ -55,6 +55,8 @@ static void cut_reduction_along_axis(const tally_cuda_device *device, const tall
         cut->path = TALLY_CUDA_TINY_ROWS;
         return;
     }
+    if (shape->inner > 1 && shape->extent && tally_cuda_thin_columns_cut(c, sizes, shape, cut))
+        return;
     const bool are_many = !c->is_sized && shape->outer > 1 && shape->extent;
     if (are_many && (tally_cuda_short_rows_cut(device, c, sizes, shape, cut) ||
                      (shape->extent < SHORT_GROUP && tally_cuda_slabs_cut(device, sizes, shape, cut))))

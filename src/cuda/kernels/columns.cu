@@ -55,6 +55,113 @@ template <int Width> struct stretch {
     }
 };
 
+/* ---- a column's sum ---- */
+
+#if IS_LOGSUMEXP
+/* Several elements raise the largest value together, so an element costs one exponential that waits for no other. */
+struct column_sum {
+    enum { RAISES = 1, COUNTS_FROM_CHUNK = 0, IS_KEY = 0 };
+    typedef decltype(lane_t::a0) real;
+    real largest = -GREATEST_FINITE<real>, of_largest = 0;
+
+    void raise(real next) {
+        next = larger(largest, next);
+        next = next > GREATEST_FINITE<real> ? GREATEST_FINITE<real> : next;
+        of_largest *= exp_below(largest - next);
+        largest = next;
+    }
+    void append(value_t x, value_t, uint64) {
+        of_largest += exp_below((real)x - largest);
+    }
+    acc_t sum_from(uint64, uint64) const {
+        return widen(of_exponentials<lane_t>(largest, of_largest));
+    }
+};
+#elif IS_ARGMIN || IS_ARGMAX
+/* Rows are counted from the chunk's first on, so their number takes one register. */
+typedef components<decltype(lane_t::a0), uint32> short_lane;
+struct numbered_sum : running<short_lane> {
+    enum { RAISES = 0, COUNTS_FROM_CHUNK = 1, IS_KEY = 0 };
+
+    void raise(value_t) {}
+    acc_t sum_from(uint64 base, uint64) const {
+        acc_t r;
+        r.a0 = acc.a0;
+        r.a1 = acc.a1 == (uint32)NO_INDEX ? NO_INDEX : base + acc.a1;
+        return r;
+    }
+};
+/* A word holds a narrow integer and, below it, the number of its row among the thread's. So an element costs one
+ * comparison. No row has the number that stands for no element. */
+template <class T> constexpr int32 LEAST_NARROW = 0;
+template <> constexpr int32 LEAST_NARROW<int8> = -0x80;
+template <> constexpr int32 LEAST_NARROW<int16> = -0x8000;
+struct key_sum {
+    enum { RAISES = 0, COUNTS_FROM_CHUNK = 0, IS_KEY = 1, MOST = 0xffff };
+    uint32 key = IS_ARGMIN ? ~0u : 0;
+
+    void raise(value_t) {}
+    void append(value_t x, value_t, uint64 number) {
+        const uint32 value = (uint32)((int32)x - LEAST_NARROW<in_t>) << 16;
+        const uint32 next = value | (IS_ARGMIN ? (uint32)number : MOST - (uint32)number);
+        key = IS_ARGMIN ? MIN(key, next) : MAX(key, next);
+    }
+    acc_t sum_from(uint64 base, uint64 step) const {
+        acc_t r = identity_as<acc_t>();
+        const uint32 number = IS_ARGMIN ? key & MOST : MOST - (key & MOST);
+        if (number == MOST)
+            return r;
+        r.a0 = (decltype(r.a0))((int32)(key >> 16) + LEAST_NARROW<in_t>);
+        r.a1 = base + number * step;
+        return r;
+    }
+};
+template <bool IsNarrow> struct choice_of_index {
+    typedef numbered_sum sum;
+};
+template <> struct choice_of_index<true> {
+    typedef key_sum sum;
+};
+typedef choice_of_index<sizeof(in_t) <= 2 && value_t(0.5) == value_t(0)>::sum column_sum;
+#else
+struct column_sum : brief<lane_t> {
+    enum { RAISES = 0, COUNTS_FROM_CHUNK = 0, IS_KEY = 0 };
+
+    void raise(value_t) {}
+    acc_t sum_from(uint64, uint64) const {
+        return widen(brief<lane_t>::sum());
+    }
+};
+#endif
+
+/* Adds the loaded rows [from, to) of a step to the lanes. 'number' is that of the step's first row among those that the
+ * lanes have; 'left' are the elements from each row's first on that are the column's. */
+template <int Width, int Rows, class Left>
+inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, Width> *x, const few<in_t, Width> *y,
+                       int from, int to, Left left, column_sum *lanes) {
+#pragma unroll
+    for (int k = 0; k < Width && column_sum::RAISES; k++) {
+        value_t next = range<value_t>::lowest();
+#pragma unroll
+        for (int u = 0; u < Rows; u++)
+            if (u >= from && u < to && k < left(u))
+                next = larger(next, value_of(x[u].element[k]));
+        lanes[k].raise(next);
+    }
+#pragma unroll
+    for (int u = 0; u < Rows; u++)
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            if (u >= from && u < to && k < left(u)) {
+                value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
+                const uint32 row = s.row[k] + u * s.rows_a_step;
+                lanes[k].append(value_of(x[u].element[k]), second,
+                                column_sum::IS_KEY              ? number + u
+                                : column_sum::COUNTS_FROM_CHUNK ? row
+                                                                : s.base + row);
+            }
+}
+
 /* ---- results ---- */
 
 /* Gives the first 'count' of Width columns, at least one. */

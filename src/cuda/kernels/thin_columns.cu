@@ -1,83 +1,105 @@
-/* Columns of a few rows, whose elements are all loaded at once (columns.cu). */
+/* Columns of a few dozen rows (columns.cu). A thread has some neighbouring columns of a slab, and all of their rows, of
+ * which it loads a few at a time. */
 
-enum { THIN = 4 /* rows at most */ };
+enum { THIN = 4 /* rows that are loaded at a time */ };
 
-/* A thread's columns of a panel: all of their elements. */
-template <int Width> struct thin_rows {
-    few<in_t, Width> x[THIN], y[THIN];
+template <int Width> struct thin_columns {
+    const columns_args &p;
+    uint64 slab;   /* its first element */
+    uint64 column; /* the first of the thread's, in the slab */
+    int count;     /* the thread's columns, or 0 */
 
-    static uint64 column_of(const columns_args &p, uint32 number, uint32 *outer) {
-        *outer = number / (uint32)p.panels;
-        return (uint64)(number - *outer * (uint32)p.panels) * p.panel + threadIdx.x * Width;
+    thin_columns(const columns_args &p, uint64 number) : p(p) {
+        const uint64 outer = quotient(number, p.panels), left = p.inner - (number - outer * p.panels) * Width;
+        slab = outer * p.extent * p.inner;
+        column = p.inner - left;
+        count = outer >= p.outer ? 0 : left < Width ? (int)left : Width;
     }
-    void load_from(const columns_args &p, uint32 number) {
-        stretch<Width> s;
-        uint32 outer;
-        uint64 column = column_of(p, number, &outer), slab = outer * p.extent * p.inner;
-        if (threadIdx.x * Width >= p.panel || column >= p.inner)
-            return;
-        s.x = p.x + slab;
-        s.y = HAS_SECOND ? p.y + slab : nullptr;
-        s.end = p.extent * p.inner;
-        s.aligned = (((uint64)(s.x + column) | (uint64)(HAS_SECOND ? s.y + column : nullptr) | p.inner * sizeof(in_t)) &
-                     (Width * sizeof(in_t) - 1)) == 0;
+    uint64 result() const { /* the number of its first one */
+        return slab / p.extent + column;
+    }
+    /* Adds up to THIN rows from 'row' on; from(array, i) loads the thread's elements of a row, the first of which is i. */
+    template <class From> void add_rows(uint32 row, From from, column_sum (&lanes)[Width]) const {
+        few<in_t, Width> x[THIN], y[THIN];
+        const uint64 first = slab + row * p.inner + column;
+        const int there = p.extent - row < THIN ? (int)(p.extent - row) : THIN;
 #pragma unroll
         for (int r = 0; r < THIN; r++)
-            if (r < p.extent) {
-                x[r] = s.load_any(s.x, column + r * p.inner);
+            if (r < there) {
+                x[r] = from(p.x, first + r * p.inner);
                 if (HAS_SECOND)
-                    y[r] = s.load_any(s.y, column + r * p.inner);
+                    y[r] = from(p.y, first + r * p.inner);
             }
+        stretch<Width> s;
+        s.base = p.before;
+        s.rows_a_step = 1;
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            s.row[k] = row;
+        add_loaded<Width, THIN>(s, row, x, y, 0, there, [](int) { return Width; }, lanes);
     }
-    /* All threads call this: lanes write together. */
-    void fold(const columns_args &p, uint32 number) const {
-        uint32 outer;
-        const uint64 column = column_of(p, number, &outer), first = outer * p.inner + column;
-        const bool works = threadIdx.x * Width < p.panel && column < p.inner;
-        const uint64 left = works ? p.inner - column : 0;
+    /* Words may reach into the next row. */
+    void fold(column_sum (&lanes)[Width]) const {
+        const uint64 addresses = (uint64)p.x | (uint64)(HAS_SECOND ? p.y : nullptr) | p.inner * sizeof(in_t);
+        const uint64 first = slab + column, last = first + (p.extent - 1) * p.inner;
+        const bool is_aligned = (addresses & (Width * sizeof(in_t) - 1)) == 0;
+        const bool has_words = first >= Width && last + 2 * Width <= p.outer * p.extent * p.inner;
+#pragma unroll 1
+        for (uint32 row = 0; row < p.extent; row += THIN) {
+            if (is_aligned)
+                add_rows(row, [](const in_t *array, uint64 i) { return load_few<Width>(array + i); }, lanes);
+            else if (Width > 1 && has_words)
+                add_rows(row, [](const in_t *array, uint64 i) { return load_few_straddling<Width>(array + i); }, lanes);
+            else
+                add_rows(row, [this](const in_t *array, uint64 i) { return load_some(array + i); }, lanes);
+        }
+    }
+    few<in_t, Width> load_some(const in_t *from) const {
+        few<in_t, Width> f = {};
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            if (k < count)
+                f.element[k] = load(from + k);
+        return f;
+    }
+    /* All threads call this: lanes write together where one lane's results are less than a word of the memory's, or
+     * several vectors. On an H200 band of i16 1 x 3 x 28730000 to an address in the middle of a vector took 0.70 of the
+     * time this way, but norm1 of f32 3121 x 3 x 3650 1.11. */
+    void give_all(const column_sum (&lanes)[Width]) const {
+        constexpr bool ARE_PARTS = Width <= 8 && (sizeof(result_t) < 4 || Width * sizeof(result_t) > 16);
         acc_t acc[Width];
 #pragma unroll
-        for (int k = 0; k < Width && works; k++) {
-            running<lane_t> sum;
-#pragma unroll
-            for (int r = 0; r < THIN; r++)
-                if (r < p.extent) {
-                    value_t second = HAS_SECOND ? value_of(y[r].element[k]) : value_t(0);
-                    sum.append(value_of(x[r].element[k]), second, p.before + r);
-                }
-            acc[k] = widen(sum.sum());
+        for (int k = 0; k < Width; k++)
+            acc[k] = lanes[k].sum_from(p.before, 1);
+        if (!ARE_PARTS || p.to.carry || p.to.total) {
+            if (count)
+                give_columns<Width>(p, result(), count, acc);
+            return;
         }
-        /* Lanes write together where one lane's results are less than a word of the memory's, or several vectors. On an H200
-         * band of i16 1 x 3 x 28730000 to an address in the middle of a vector took 0.70 of the time this way, but norm1 of
-         * f32 3121 x 3 x 3650 1.11. */
-        constexpr bool ARE_PARTS = Width <= 8 && (sizeof(result_t) < 4 || Width * sizeof(result_t) > 16);
-        const bool alone = !ARE_PARTS || p.to.carry || p.to.total;
-        if (alone && works)
-            give_columns<Width>(p, first, left, acc);
         if constexpr (ARE_PARTS) {
-            if (alone)
-                return;
             few<result_t, Width> results;
 #pragma unroll
-            for (int k = 0; k < Width && works; k++)
+            for (int k = 0; k < Width; k++)
                 results.element[k] = lower(acc[k], p.to.count, 0);
-            const int count = left < Width ? (int)left : Width;
-            store_of_lanes(p.to.out + first, results, lane_results::of(count, threadIdx.x != 0));
+            const bool follows_whole = threadIdx.x && (column || p.inner % Width == 0); /* the lane before has Width */
+            store_of_lanes(p.to.out + result(), results, lane_results::of(count, follows_whole));
         }
     }
 };
 
 template <int Width> inline void fold_thin(const columns_args &p) {
-    uint32 panels = (uint32)(p.outer * p.panels);
-    for (uint32 number = blockIdx.x; number < panels; number += gridDim.x) {
-        thin_rows<Width> rows;
-        rows.load_from(p, number);
-        rows.fold(p, number);
+    const uint64 all = p.outer * p.panels;
+    for (uint64 first = blockIdx.x * (uint64)BLOCK; first < all; first += gridDim.x * (uint64)BLOCK) {
+        const thin_columns<Width> mine(p, first + threadIdx.x);
+        column_sum lanes[Width];
+        if (mine.count)
+            mine.fold(lanes);
+        mine.give_all(lanes);
     }
 }
 
-/* A thread is soon done, so each block has one panel and there are many blocks. On an H200 1000 slabs of 3 x 50000 f32
- * took 194 us this way, and 210 in resident blocks that load the next panel meanwhile. */
+/* A thread is soon done, so there are many blocks. On an H200 1000 slabs of 3 x 50000 f32 took 194 us this way, and 210
+ * in resident blocks that load what is next meanwhile. */
 extern "C" __global__ void __launch_bounds__(BLOCK, THIN_RESIDENT) fold_thin_columns(columns_args p) {
     if (p.width == 1)
         fold_thin<1>(p);
