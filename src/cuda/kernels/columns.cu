@@ -55,6 +55,25 @@ template <int Width> struct stretch {
     }
 };
 
+/* The two words that elements lie across; of aligned ones that is one. */
+template <int Width> struct words_across {
+    typedef typename word_of<Width * sizeof(in_t)>::type word;
+    word pair[2] = {};
+    uint32 shift = 0;
+
+    void load_from(const in_t *from) {
+        const word *at = word_before<word>(from, &shift);
+        pair[0] = at[0];
+        pair[1] = at[shift != 0];
+    }
+    few<in_t, Width> elements() const {
+        few<in_t, Width> f;
+        const word bits = straddling_words(pair, shift);
+        memcpy(&f, &bits, sizeof f);
+        return f;
+    }
+};
+
 /* ---- a column's sum ---- */
 
 #if IS_LOGSUMEXP

@@ -57,25 +57,6 @@ inline void add_rows(const stretch<Width> &s, uint32 number, Lane *lanes) {
     add_loaded<Width, AHEAD>(s, number, x, y, 0, AHEAD, [](int) { return Width; }, lanes);
 }
 
-/* The two words that elements lie across; of aligned ones that is one. */
-template <int Width> struct words_across {
-    typedef typename word_of<Width * sizeof(in_t)>::type word;
-    word pair[2] = {};
-    uint32 shift = 0;
-
-    void load_from(const in_t *from) {
-        const word *at = word_before<word>(from, &shift);
-        pair[0] = at[0];
-        pair[1] = at[shift != 0];
-    }
-    few<in_t, Width> elements() const {
-        few<in_t, Width> f;
-        const word bits = straddling_words(pair, shift);
-        memcpy(&f, &bits, sizeof f);
-        return f;
-    }
-};
-
 /* Adds the next rows of which some are there. Those whose words are the slab's are loaded together, like a whole step:
  * a column may have no other. The rest, at the ends of the slab, are loaded one by one. */
 template <int Width, class Lane> inline void add_some_rows(const stretch<Width> &s, uint32 number, Lane *lanes) {

@@ -1,7 +1,7 @@
 /* Columns of a few dozen rows (columns.cu). A thread has some neighbouring columns of a slab, and all of their rows, of
  * which it loads a few at a time. */
 
-enum { THIN = 4 /* rows that are loaded at a time */ };
+enum { THIN = 4 /* rows that are loaded at a time; the rest are two or one */ };
 
 template <int Width> struct thin_columns {
     const columns_args &p;
@@ -18,49 +18,76 @@ template <int Width> struct thin_columns {
     uint64 result() const { /* the number of its first one */
         return slab / p.extent + column;
     }
-    /* Adds up to THIN rows from 'row' on; from(array, i) loads the thread's elements of a row, the first of which is i. */
-    template <class From> void add_rows(uint32 row, From from, column_sum (&lanes)[Width]) const {
-        few<in_t, Width> x[THIN], y[THIN];
-        const uint64 first = slab + row * p.inner + column;
-        const int there = p.extent - row < THIN ? (int)(p.extent - row) : THIN;
+    /* How a thread's elements of a row are loaded; elements() is asked for when the loads of all rows are under way. */
+    struct in_line {
+        few<in_t, Width> loaded;
+
+        void load_from(const in_t *from, int) {
+            loaded = load_few<Width>(from);
+        }
+        few<in_t, Width> elements() const {
+            return loaded;
+        }
+    };
+    struct across : words_across<Width> {
+        void load_from(const in_t *from, int) {
+            words_across<Width>::load_from(from);
+        }
+    };
+    struct one_by_one : in_line {
+        void load_from(const in_t *from, int count) {
 #pragma unroll
-        for (int r = 0; r < THIN; r++)
-            if (r < there) {
-                x[r] = from(p.x, first + r * p.inner);
-                if (HAS_SECOND)
-                    y[r] = from(p.y, first + r * p.inner);
-            }
+            for (int k = 0; k < Width; k++)
+                this->loaded.element[k] = load(from + (k < count ? k : 0));
+        }
+    };
+    /* Adds some rows from 'row' on. */
+    template <class Loaded, int Rows> void add_rows(uint32 row, column_sum (&lanes)[Width]) const {
+        Loaded of_x[Rows], of_y[HAS_SECOND ? Rows : 1];
+        few<in_t, Width> x[Rows], y[Rows];
+        const uint64 first = slab + row * p.inner + column;
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            of_x[r].load_from(p.x + first + r * p.inner, count);
+            if (HAS_SECOND)
+                of_y[HAS_SECOND ? r : 0].load_from(p.y + first + r * p.inner, count);
+        }
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            x[r] = of_x[r].elements();
+            if (HAS_SECOND)
+                y[r] = of_y[HAS_SECOND ? r : 0].elements();
+        }
         stretch<Width> s;
         s.base = p.before;
         s.rows_a_step = 1;
 #pragma unroll
         for (int k = 0; k < Width; k++)
             s.row[k] = row;
-        add_loaded<Width, THIN>(s, row, x, y, 0, there, [](int) { return Width; }, lanes);
+        add_loaded<Width, Rows>(s, row, x, y, 0, Rows, [](int) { return Width; }, lanes);
     }
-    /* Words may reach into the next row. */
+    template <class Loaded> void add_all(column_sum (&lanes)[Width]) const {
+        const uint32 extent = (uint32)p.extent;
+        uint32 row = 0;
+#pragma unroll 1
+        for (; row + THIN <= extent; row += THIN)
+            add_rows<Loaded, THIN>(row, lanes);
+        if (extent & 2)
+            add_rows<Loaded, 2>(row, lanes);
+        if (extent & 1)
+            add_rows<Loaded, 1>(extent - 1, lanes);
+    }
+    /* Words, and the columns that a slab's last thread has too many, may reach into the next row, but not out of the
+     * array. */
     void fold(column_sum (&lanes)[Width]) const {
         const uint64 addresses = (uint64)p.x | (uint64)(HAS_SECOND ? p.y : nullptr) | p.inner * sizeof(in_t);
         const uint64 first = slab + column, last = first + (p.extent - 1) * p.inner;
-        const bool is_aligned = (addresses & (Width * sizeof(in_t) - 1)) == 0;
-        const bool has_words = first >= Width && last + 2 * Width <= p.outer * p.extent * p.inner;
-#pragma unroll 1
-        for (uint32 row = 0; row < p.extent; row += THIN) {
-            if (is_aligned)
-                add_rows(row, [](const in_t *array, uint64 i) { return load_few<Width>(array + i); }, lanes);
-            else if (Width > 1 && has_words)
-                add_rows(row, [](const in_t *array, uint64 i) { return load_few_straddling<Width>(array + i); }, lanes);
-            else
-                add_rows(row, [this](const in_t *array, uint64 i) { return load_some(array + i); }, lanes);
-        }
-    }
-    few<in_t, Width> load_some(const in_t *from) const {
-        few<in_t, Width> f = {};
-#pragma unroll
-        for (int k = 0; k < Width; k++)
-            if (k < count)
-                f.element[k] = load(from + k);
-        return f;
+        if ((addresses & (Width * sizeof(in_t) - 1)) == 0)
+            add_all<in_line>(lanes);
+        else if (Width > 1 && first >= Width && last + 2 * Width <= p.outer * p.extent * p.inner)
+            add_all<across>(lanes);
+        else
+            add_all<one_by_one>(lanes);
     }
     /* All threads call this: lanes write together where one lane's results are less than a word of the memory's, or
      * several vectors. On an H200 band of i16 1 x 3 x 28730000 to an address in the middle of a vector took 0.70 of the
