@@ -337,10 +337,11 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->fold_stages = s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c);
     const unsigned in = (unsigned)c->in_bytes;
     const unsigned result = s->fold_stages ? s->slot_bytes : (unsigned)(c->out_bytes * c->per_result);
-    /* By segments, results that are wider than elements have a place of their own, for a quarter as many; else tiles
-     * would have few elements. A thread takes twice as many narrow elements, because a tile makes the same work
-     * besides, however wide they are. */
-    const bool in_place = keys || s->slot_bytes > 16 || result <= in || (s->fold_stages && result <= 2 * in);
+    /* By segments, results that are wider than elements have a place of their own, for a quarter as many, as shorter
+     * segments go by merged_segments.cu; else tiles would have few elements. A thread takes twice as many narrow
+     * elements, because a tile makes the same work besides, however wide they are. */
+    const bool in_place =
+        keys || s->slot_bytes > 16 || result <= in || (s->fold_stages && result <= 2 * in && c->is_sized);
     const bool takes_twice = !keys && s->slot_bytes <= 8 && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
