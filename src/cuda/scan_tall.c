@@ -3,7 +3,9 @@
 #include "core/arithmetic.h"
 
 enum {
-    GROUP = 16,        /* tiles, as in scan_tall.cu */
+    GROUP = 16,         /* tiles of which the last one tells what all up to it add up to, */
+    MANY_OF_GROUP = 64, /* and where so many strands read them: */
+    MANY_STRANDS = 32,
     PANEL_BYTES = 256, /* of a row of a panel at most, and half as many if there would be few panels: */
     MANY_PANELS = 12,
     SECTOR_BYTES = 32, /* panels are whole ones */
@@ -15,7 +17,8 @@ enum {
     WANTED_BLOCKS = 10, /* for each multiprocessor at least, else strands are shorter */
     LEAST_PANELS = 4,   /* of fewer, the tiles under way at a time would wait for each other, unless they are few: */
     FEW_TILES = 64,
-    MOST_TILES = 1 << 14 /* of a panel */
+    MOST_TILES = 1 << 14, /* of a panel */
+    NARROW_BYTES = 64
 };
 
 /* Which columns and rows a thread has follows from the shape, so that results do not depend on addresses. */
@@ -34,13 +37,18 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
         across = least(round_up(across, most(1, SECTOR_BYTES / bytes)), most_across);
         panels = divide_up(threads, across);
     }
-    const uint64_t strands = TALLY_CUDA_TALL_BLOCK / across, pitch = round_up(across * bytes, VECTOR) + VECTOR;
+    /* rows that would be padded to twice their bytes lie as in memory, where threads that have an odd number of them
+     * use all banks */
+    const bool are_narrow = panels == 1 && inner * c->in_bytes <= NARROW_BYTES;
+    const uint64_t strands = TALLY_CUDA_TALL_BLOCK / across;
+    const uint64_t pitch = are_narrow ? inner * c->in_bytes : round_up(across * bytes, VECTOR) + VECTOR;
     const uint64_t inputs = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1;
     const uint64_t fair =
         divide_up(extent * outer * panels, (uint64_t)device->multiprocessors * WANTED_BLOCKS * strands);
     const uint64_t room = most(1, least(sizes->tall.items, TILE_BYTES / (inputs * pitch * strands)));
-    const uint64_t rows = least(room, most(fair, LEAST_ROWS)), tiles = divide_up(extent, strands * rows);
-    if ((outer * panels < LEAST_PANELS && tiles > FEW_TILES) || tiles > MOST_TILES ||
+    const uint64_t wanted = least(room, most(fair, LEAST_ROWS)), rows = are_narrow ? (wanted - 1) | 1 : wanted;
+    const uint64_t tiles = divide_up(extent, strands * rows);
+    if ((outer * panels < LEAST_PANELS && tiles > FEW_TILES && !are_narrow) || tiles > MOST_TILES ||
         tiles * outer * panels > INT32_MAX)
         return false;
     cut->path = TALLY_CUDA_TALL;
@@ -51,10 +59,11 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     cut->tall.strands = (unsigned)strands;
     cut->tall.rows = (unsigned)rows;
     cut->tall.pitch = (unsigned)pitch;
-    cut->tall.tile = (unsigned)(strands * rows * pitch);
+    cut->tall.tile = (unsigned)(round_up(strands * rows * pitch, VECTOR) + (are_narrow ? 2 * VECTOR : 0));
+    cut->tall.group = are_narrow && strands >= MANY_STRANDS ? MANY_OF_GROUP : GROUP;
     cut->tall.shared = (unsigned)inputs * cut->tall.tile + sizes->tall.sums;
     if (tiles > 1)
-        cut->entries = tally_cuda_place(cut, (tiles + tiles / GROUP) * outer * inner * sizes->entry_bytes);
+        cut->entries = tally_cuda_place(cut, (tiles + tiles / cut->tall.group) * outer * inner * sizes->entry_bytes);
     cut->zeroed_bytes = cut->bytes;
     return true;
 }
@@ -80,7 +89,8 @@ tally_status tally_cuda_tall_launch(const tally_cuda_launch *l) {
                                  .rows = cut->tall.rows,
                                  .width = cut->tall.width,
                                  .pitch = cut->tall.pitch,
-                                 .tile_bytes = cut->tall.tile};
+                                 .tile_bytes = cut->tall.tile,
+                                 .group = cut->tall.group};
     const tally_cuda_grid grid = {
         .x = args.tiles * args.outer * args.panels, .threads = TALLY_CUDA_TALL_BLOCK, .shared = cut->tall.shared};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_tall, grid, &args, "launching a scan of tall slabs");

@@ -10,9 +10,9 @@
  * A block waits for blocks with lower numbers only, which have begun before it: see look_back.cu. */
 
 enum {
-    TALL_GROUP = 16,                          /* tiles */
     TALL_ENTRIES = ENTRY_BYTES <= 16 ? 4 : 2, /* that a thread reads at a time */
-    TALL_SPOTS = TALL_BLOCK * TALL_WIDTH
+    TALL_SPOTS = TALL_BLOCK * TALL_WIDTH,
+    FEW_STRANDS = 8 /* whose sums a thread adds up one after the other */
 };
 static_assert(TALL_ITEMS <= LANE_LIMIT);
 
@@ -69,6 +69,11 @@ inline uint32 mask_of(const in_t *x) {
     return ((uint64)x & (sizeof(in_t) - 1)) == 0 ? 15 : 0;
 }
 
+/* Where tiles are whole narrow rows, these lie there as they do in memory, like one row. */
+inline bool is_one_row(const tall_args &p) {
+    return p.pitch == p.inner * sizeof(in_t);
+}
+
 /* Starts to bring a tile's rows. */
 inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, uint8 *to) {
     const uint64 row_bytes = p.inner * sizeof(in_t), begin = (uint64)x;
@@ -80,17 +85,18 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
         }
         return;
     }
-    const int a_row = p.pitch / 16, at_once = TALL_BLOCK / a_row, first = threadIdx.x / a_row;
-    const int at = (threadIdx.x - first * a_row) * 16, bytes = t.columns * (int)sizeof(in_t);
+    const int rows = is_one_row(p) ? 1 : t.rows, bytes = (is_one_row(p) ? t.rows : 1) * t.columns * (int)sizeof(in_t);
+    const int a_row = is_one_row(p) ? TALL_BLOCK : p.pitch / 16, at_once = TALL_BLOCK / a_row;
+    const int first = threadIdx.x / a_row, at = (threadIdx.x - first * a_row) * 16;
     if (first >= at_once)
         return;
-    const uint64 lowest = (uint64)(x + t.from), highest = lowest + (t.rows - 1) * row_bytes + bytes;
+    const uint64 lowest = (uint64)(x + t.from), highest = lowest + (rows - 1) * row_bytes + bytes;
     uint64 from = lowest + first * row_bytes;
     to += first * p.pitch + at;
     auto for_vectors = [&](auto copy) {
-        for (int row = first; row < t.rows; row += at_once) {
-            if (at < (int)(from & 15) + bytes)
-                copy(to, (from & ~15ull) + at);
+        for (int row = first; row < rows; row += at_once) {
+            for (int b = at; b < (int)(from & 15) + bytes; b += a_row * 16)
+                copy(to + (b - at), (from & ~15ull) + b);
             from += at_once * row_bytes;
             to += at_once * p.pitch;
         }
@@ -126,10 +132,11 @@ template <int Width> struct tall_strand {
 
         static cursor of(const tall_args &p, const tall_place &t, const in_t *array, const uint8 *tile) {
             cursor c;
-            c.mask = mask_of(array);
+            const uint32 mask = mask_of(array), base = (uint32)(uint64)(array + t.from) & mask;
+            c.mask = is_one_row(p) ? 0 : mask;
             c.pitch = REVERSE ? -(int)p.pitch : (int)p.pitch;
             c.step = REVERSE ? -(int)(p.inner * sizeof(in_t)) : (int)(p.inner * sizeof(in_t));
-            c.at = tile + t.row * (int)p.pitch + t.lane * sizeof(row_t);
+            c.at = tile + (is_one_row(p) ? base : 0) + t.row * (int)p.pitch + t.lane * sizeof(row_t);
             c.low = (uint32)(uint64)(array + t.from) + t.row * (uint32)(p.inner * sizeof(in_t));
             return c;
         }
@@ -228,6 +235,27 @@ template <int Width> inline void combine_before(const acc_t (&left)[Width], acc_
         right[k] = combine(left[k], right[k]);
 }
 
+/* Makes 'before' the sums of a column's strands before this one, by doubling. What 'sums' has is used up. */
+template <int Width>
+inline void add_up_strands(const tall_args &p, const tall_place &t, const tall_sums &sums, acc_t (&before)[Width]) {
+    for (uint32 d = 1; d < p.strands; d *= 2) {
+        const bool adds = t.works && t.strand >= d;
+        if (adds)
+#pragma unroll
+            for (int k = 0; k < Width; k++)
+                before[k] = combine(sums.at(k, t.strand - d, t.lane, p), sums.at(k, t.strand, t.lane, p));
+        __syncthreads();
+        if (adds)
+#pragma unroll
+            for (int k = 0; k < Width; k++)
+                sums.at(k, t.strand, t.lane, p) = before[k];
+        __syncthreads();
+    }
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        before[k] = t.works && t.strand ? sums.at(k, t.strand - 1, t.lane, p) : identity_as<acc_t>();
+}
+
 /* Makes 'above' the sums of all tiles above this one in the first strand's threads, which have its own in 'own'. The
  * last block of a group has told the sums of all tiles up to it. The tiles since then are added up one after the other;
  * each strand reads some of them. */
@@ -236,8 +264,8 @@ inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &
                       acc_t (&above)[Width]) {
     constexpr int AHEAD = TALL_ENTRIES > Width ? TALL_ENTRIES / Width : 1;
     const uint64 columns = p.outer * p.inner;
-    const uint32 group = t.tile / TALL_GROUP, place = t.tile % TALL_GROUP, lead = group > 0, count = place + lead;
-    const uint32 each = (count + p.strands - 1) / p.strands, begin = t.strand * each;
+    const uint32 group = t.tile / p.group, place = t.tile % p.group, lead = group > 0, count = place + lead;
+    const uint32 each = (count + p.strands - 1) / p.strands, begin = t.strand * each, parts = (count + each - 1) / each;
     const uint32 end = !t.works || begin >= count ? begin : begin + each < count ? begin + each : count;
     entry *of_groups = p.entries + p.tiles * columns;
     auto entry_at = [&](uint32 number) { /* of those that are added up here */
@@ -273,14 +301,16 @@ inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &
 #pragma unroll
         for (int k = 0; k < Width; k++)
             sums.at(k, t.strand, t.lane, p) = above[k];
-    __syncthreads();
-    if (!t.works || t.strand)
-        return;
-    for (uint32 s = 1; s * each < count; s++)
+    for (uint32 d = 1; d < parts; d *= 2) {
+        __syncthreads();
+        if (t.works && t.strand % (2 * d) == 0 && t.strand + d < parts)
 #pragma unroll
-        for (int k = 0; k < Width; k++)
-            above[k] = combine(above[k], sums.at(k, s, t.lane, p));
-    if (place == TALL_GROUP - 1) {
+            for (int k = 0; k < Width; k++) {
+                above[k] = combine(above[k], sums.at(k, t.strand + d, t.lane, p));
+                sums.at(k, t.strand, t.lane, p) = above[k];
+            }
+    }
+    if (t.works && t.strand == 0 && place == p.group - 1) {
         combine_before(above, own);
         publish_sums(p, t, of_groups, group, own);
     }
@@ -330,7 +360,9 @@ template <int Width> inline void scan_tile(const tall_args &p) {
         for (int j = 0; j < Width; j++)
             sums.at(j, t.strand, t.lane, p) = own[j];
     __syncthreads();
-    if (t.works)
+    if (p.strands > FEW_STRANDS)
+        add_up_strands(p, t, sums, before);
+    else if (t.works)
 #pragma unroll 4
         for (uint32 s = 0; s < t.strand; s++)
 #pragma unroll
