@@ -43,6 +43,12 @@ static const tally_shape shapes[] = {
     {700, 2543, 1, 0},
     {7, 66, 1001, 0},
     {1, 5003, 7, 0},
+    /* columns that a thread each has, and slabs of which a block has two (thin_columns.cu, fold_columns.cu) */
+    {3001, 23, 97, 0},
+    {1100, 320, 13, 0},
+    /* narrow rows that lie in shared memory as they do in memory (scan_tall.cu) */
+    {1, 60007, 3, 0},
+    {2, 20001, 7, 0},
 };
 
 typedef struct buffers {
