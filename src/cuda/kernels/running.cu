@@ -105,7 +105,7 @@ struct powers {
 };
 #endif
 
-#if MOMENTS && IS_SCAN
+#if MOMENTS && (IS_SCAN || MOMENTS == 2)
 /* count + number, of a count less than 2^52. */
 struct counter {
     double less; /* by 2^52 */
@@ -118,10 +118,10 @@ struct counter {
 #endif
 
 #if MOMENTS
-#if IS_SCAN
+#if IS_SCAN || MOMENTS == 2
 #if MOMENTS == 2
 /* The variance of n elements, or its root: 'distances' and 'squares' are sums of their distances from any number and
- * of the squares of those. A scan does this for each element. So there is one reciprocal for both divisions, no branch,
+ * of the squares of those. A scan does this for each element, and short columns after a few. So there is one reciprocal for both divisions, no branch,
  * and integers decide where they can, because a processor has half as many units for doubles. */
 inline double reciprocal_of_count(double n) {
     const double r = reciprocal_nearby(n);
@@ -259,7 +259,7 @@ template <class A, class L = A> struct running : powers {
         before = n;
         count = 0;
     }
-#if IS_SCAN
+#if IS_SCAN || MOMENTS == 2
     /* What lower() gives for sum(), without an accumulator. */
     result_t result(uint64) const {
         const double n = counter(before).plus(count);
@@ -387,6 +387,10 @@ template <class A> struct brief {
         r.a3 = (double)(int64)(count * (uint64)squares - (uint64)((int64)all * all)) * inverse;
         return r;
     }
+    result_t result(uint64) const {
+        return variance_of(0, (double)(int64)(count * (uint64)squares - (uint64)((int64)all * all)) *
+                                  reciprocal(small_number(count)), small_number(count));
+    }
 #else
     enum { LIMIT = 128 };
     float shift = 0, distances = 0, squares = 0;
@@ -403,6 +407,9 @@ template <class A> struct brief {
     }
     A sum() const {
         return count ? moments_about<A>(small_number(count), shift, distances, squares) : identity_as<A>();
+    }
+    result_t result(uint64) const {
+        return variance_of(distances, squares, small_number(count));
     }
 #endif
     void append(value_t x, value_t y, uint64 i) {
