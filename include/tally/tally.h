@@ -223,8 +223,8 @@ TALLY_API const char *tally_version(void);
  * calls take every operator except DOT, which has typed calls, and USER, which needs a plan.
  *
  * tally_reduce: out receives one result of the operator's default output type (minmax: two).
- * tally_scan:   inclusive; out has n elements of the operator's default output type and may be x itself when the
- *               two types have the same size.
+ * tally_scan:   inclusive; out has n results of the operator's default output type (minmax: 2 n elements) and may be x
+ *               itself when the two types have the same size.
  *
  * Errors: TALLY_EMPTY for a minimum and the like of nothing; TALLY_UNSUPPORTED if the operator does not take the type
  * or mode; TALLY_INVALID_ARGUMENT for NULL, an unknown operator or type, DOT and USER in the generic calls, and any

@@ -253,8 +253,9 @@ static bool rounds(const tally_cpu_plan *plan) {
 
 static unsigned choose_shift(const labelled *l, size_t slot, size_t most_groups) {
     unsigned shift = 0;
-    while ((((size_t)2 << shift) * slot <= BUCKET_BYTES && (size_t)2 << shift <= most_groups) ||
-           ((l->tables.groups >> shift) + 1 > MOST_BUCKETS && shift < TALLY_PARTITION_MOST_SHIFT))
+    while (shift < TALLY_PARTITION_MOST_SHIFT &&
+           ((((size_t)2 << shift) * slot <= BUCKET_BYTES && (size_t)2 << shift <= most_groups) ||
+            (l->tables.groups >> shift) + 1 > MOST_BUCKETS))
         shift++;
     return shift;
 }

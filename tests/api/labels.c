@@ -11,6 +11,8 @@ enum { N = 300000, MOST_GROUPS = 1 << 20 };
 
 typedef struct data {
     int32_t x[N], label[N];
+    int16_t halves[N];
+    uint8_t bytes[N];
     double real[N];
     unsigned char labels[N * 8];
 } data;
@@ -25,6 +27,8 @@ static int setup(void **state) {
     uint64_t random = 1;
     for (int i = 0; i < N; i++) {
         d.x[i] = (int32_t)(next(&random) % 2001) - 1000;
+        d.halves[i] = (int16_t)d.x[i];
+        d.bytes[i] = (uint8_t)d.x[i];
         d.real[i] = ldexp((double)(next(&random) + 1), -(int)(next(&random) % 60));
     }
     return open_test_device(state);
@@ -199,6 +203,25 @@ static void expect_sums(tally_device *device, uint32_t groups) {
     free(want);
 }
 
+/* A table holds many accumulators of one byte or two. */
+static void expect_narrow(tally_device *device, uint32_t groups) {
+    uint16_t *norm = calloc(groups, sizeof *norm);
+    uint8_t *bits = calloc(groups, sizeof *bits);
+    for (size_t i = 0; i < N; i++) {
+        const uint16_t magnitude = (uint16_t)abs(d.halves[i]);
+        norm[d.label[i]] = magnitude > norm[d.label[i]] ? magnitude : norm[d.label[i]];
+        bits[d.label[i]] ^= d.bytes[i];
+    }
+    void *found = results_of(device, describe(TALLY_NORM_INF, TALLY_REDUCE, TALLY_I16), d.halves, groups, 2);
+    assert_memory_equal(found, norm, groups * sizeof *norm);
+    free(found);
+    found = results_of(device, describe(TALLY_BXOR, TALLY_REDUCE, TALLY_U8), d.bytes, groups, 1);
+    assert_memory_equal(found, bits, groups);
+    free(found);
+    free(norm);
+    free(bits);
+}
+
 static void expect_last(tally_device *device, uint32_t groups) {
     const tally_user_op op = {.struct_size = sizeof op,
                               .acc_bytes = sizeof(last),
@@ -251,6 +274,7 @@ static void any_number_of_groups_is_right(void **state) {
         for (int skewed = 0; skewed < 2; skewed++) {
             draw_labels(N, groups[k], skewed);
             expect_sums(*state, groups[k]);
+            expect_narrow(*state, groups[k]);
             expect_last(*state, groups[k]);
             expect_exact_and_fast(*state, groups[k]);
         }
