@@ -38,7 +38,7 @@ inline double add_number(double sum, const scaled &x) {
     return x.scale == 1 ? __dadd_rn(sum, x.number) : __fma_rn(x.number, x.scale, sum);
 }
 #if BY_BITS
-/* A conversion takes its unit eight cycles, and moves of bits are three or four instructions. So elements take turns. */
+/* A conversion takes its unit eight cycles, and moves of bits are three or four instructions: elements take turns. */
 inline double converted(uint16 bits) {
 #if TAKES_F16
     return double_of_f16(bits);
@@ -239,8 +239,8 @@ template <int Levels> struct few_elements {
  * IsWhole, one double holds the sums, since they are less than 2^52 u. Those of f16 may be larger: then they are rounded,
  * but results are infinite.
  *
- * Results of 16 bits that are not whole, in no level, are NEAR: the double rounds, by so little that only a result NEAR a
- * boundary may be wrong. */
+ * Other results of 16 bits, in no level, are NEAR: the double rounds, by so little that only a result NEAR a boundary
+ * may be wrong. */
 template <int Levels, bool IsWhole> struct few_results {
     enum {
         NEAR = Levels == 0,
@@ -260,7 +260,7 @@ template <int Levels, bool IsWhole> struct few_results {
             high = sum[1] = 0;
             sum[0] = __fma_rn((double)upper, power(the_window.bottom + 32),
                               (double)before.word[0] * power(the_window.bottom));
-            const double least = (fabs(sum[0]) + (double)reach) * power(FLOOR), normal = power(OUT_LOWEST + OUT_PRECISION);
+            const double least = (fabs(sum[0]) + reach) * power(FLOOR), normal = power(OUT_LOWEST + OUT_PRECISION);
             bound = __int_as_float(__double2hiint(least > normal ? least : normal) + 1);
             return;
         }
@@ -550,7 +550,7 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     stretch_of<in_t, ITEMS> items, copy; /* in memory, and only made where it is needed */
     const stretch_in_words in_words = {(const in_t *)copy.word, absent, there, heads};
     items.read(memory, shift_of(p.x + t.low), stretch);
-    /* All f16 fit in one level, and summers look for what is no number. If the compiler knew the level, it would keep the
+    /* All f16 fit in one level, and summers look for NaNs and infinities. If the compiler knew the level, it would keep
      * doubles until the results, and spill. */
     seen_elements seen = {TAKES_F16 && GROUPS == ALL ? (int)the_window.levels : 0, 0};
     bool has_minus_zero = false;
