@@ -29,7 +29,7 @@ inline double power(int exponent) {
 
 /* ---- elements ---- */
 
-/* Element k of some words is number * scale. */
+/* Element k of some words, or 0 if it is not there, is number * scale. */
 struct scaled {
     double number, scale;
 };
@@ -48,13 +48,14 @@ inline double converted(uint16 bits) {
     return 0;
 #endif
 }
-inline int32 at_top(const uint32 *words, int k) {
-    return (int32)(k % 2 ? words[k / 2] : words[k / 2] << 16);
+inline int32 at_top(uint32 word, int k) {
+    return (int32)(k % 2 ? word : word << 16);
 }
-inline scaled number_at(const uint32 *words, int k) {
+inline scaled number_at(const uint32 *words, int k, bool is_there = true) {
+    const uint32 word = is_there ? words[k / 2] : 0;
     if ((TAKES_F16 || TALLY_ARCHITECTURE >= 90) && k % 2 == 0)
-        return {converted((uint16)(words[k / 2] >> 16 * (k % 2))), 1};
-    const int32 bits = at_top(words, k);
+        return {converted((uint16)(word >> 16 * (k % 2))), 1};
+    const int32 bits = at_top(word, k);
     return {__hiloint2double(TAKES_F16 ? bits >> 6 & 0x81fffc00 : bits >> 3 & 0x8fffe000, 0),
             TAKES_F16 ? 0x1p1008 : 0x1p896};
 }
@@ -64,8 +65,8 @@ inline in_t element_at(const uint32 *words, int k) {
     memcpy(&x, (const uint8 *)words + k * sizeof x, sizeof x);
     return x;
 }
-inline scaled number_at(const uint32 *words, int k) {
-    return {value_of(element_at(words, k)), 1};
+inline scaled number_at(const uint32 *words, int k, bool is_there = true) {
+    return {is_there ? value_of(element_at(words, k)) : 0, 1};
 }
 #endif
 
@@ -100,7 +101,6 @@ struct sizes_of_few {
         return LEAST_LEVELS == 1 && least >= begins(lowest_of_one) - 1 ? 1 : least >= begins(lowest_of_two) - 1 ? 2 : 0;
     }
 };
-
 
 #if BY_BITS
 /* The same of elements of 16 bits, two in a word. */
@@ -191,9 +191,9 @@ template <int Levels> struct few_elements {
     /* Adds element k of some words. */
     void add(const uint32 *words, int k, bool is_there = true) {
         double *sum = of[k % CHAINS];
-        const scaled x = is_there ? number_at(words, k) : scaled{0, 1};
+        const scaled x = number_at(words, k, is_there);
 #if BY_BITS
-        if (Levels == 1 || fabsf(__int_as_float(at_top(words, k))) >= large)
+        if (Levels == 1 || fabsf(__int_as_float(at_top(words[k / 2], k))) >= large)
             sum[0] = add_number(sum[0], x);
         else
             sum[1] = add_number(sum[1], x);
