@@ -57,6 +57,8 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
         place += tile / 8 + 16;
     if (tally_cuda_fills_tiles(c))
         place += round_up(acc, 16);
+    if (c->in_window)
+        place += 8 + s->scan.summers / 32 * 8;
     const unsigned marks = c->desc.grouping == TALLY_KEYS ? s->scan.teams * (tile / 8 + 16) : 0;
     unsigned of_warps = marks + 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
     return round_up(ring * (place + s->record_bytes) + of_warps + 2 * s->scan.summers / 8 + 512, 128);
@@ -125,9 +127,12 @@ static unsigned granule(const tally_computation *c) {
 
 /* Bytes of a thread's elements at most. Threads that go through them a vector at a time (look_back_vectors.cu) need no
  * register for each, so they take as many as leave room for four blocks. On an H100 var of 5 * 10^7 f32 took 231 us
- * with 80, 202 with 112 and 171 with 176; of 3 * 10^7 f64 284, 243 and 199; std of 10^5 f32 12.8, 12.6 and 13.1. */
+ * with 80, 202 with 112 and 171 with 176; of 3 * 10^7 f64 284, 243 and 199; std of 10^5 f32 12.8, 12.6 and 13.1. Exact
+ * scans in a window write results at once, and a stretch costs them some 250 instructions besides. */
 static unsigned bytes_of_stretch(const tally_computation *c, int architecture) {
-    enum { STRETCH = 80, LONG_STRETCH = 176, THREADS = 256, BLOCKS = 4, TO_SPARE = 2048 };
+    enum { STRETCH = 80, STRETCH_IN_WINDOW = 112, LONG_STRETCH = 176, THREADS = 256, BLOCKS = 4, TO_SPARE = 2048 };
+    if (c->in_window)
+        return STRETCH_IN_WINDOW;
     if (!tally_cuda_takes_vectors(c) || c->desc.grouping != TALLY_ALL_VALUES)
         return STRETCH;
     return (unsigned)least(LONG_STRETCH, (shared_limit(architecture) / BLOCKS - TO_SPARE) / THREADS);

@@ -18,6 +18,8 @@ enum data {
     MINUS_ZEROS,
     REST,
     SMALLEST,
+    BESIDE_TIES,
+    CANCELS,
     DATA
 };
 
@@ -43,6 +45,10 @@ static double some_value(enum data data, uint64_t i, uint64_t *random) {
         return i == 0 ? 0x1p-45 : i < 1000 ? 0 : 1 + floor(unit * 64) / 16;
     case SMALLEST:
         return sign * (double)(bits >> 40) * 0x1p-149;
+    case BESIDE_TIES: /* of bf16, by less than a double's last bit */
+        return i == 0 ? 0x1p30 : i == 1 ? 0x1p22 : sign * 0x1p-30;
+    case CANCELS: /* what a double near 2^30 loses is all that is left */
+        return i % 61 == 10 ? 0x1p30 : i % 61 == 20 ? -0x1p30 : sign * ldexp(1 + unit, -26);
     default:
         return sign * (unit + ldexp((double)(random_bits(random) >> 11), -53) - 1) * 3;
     }

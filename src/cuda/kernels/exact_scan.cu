@@ -63,9 +63,9 @@ inline uint32 saw_of(const acc_t &acc) {
 /* Few words are unrolled, and registers hold them. Many would take seconds to compile if they were inlined. */
 constexpr bool ARE_FEW_WORDS = SCAN_WORDS <= 16;
 #if SCAN_WORDS <= 16
-#define BY_WORDS inline
+#define OF_WORDS inline
 #else
-#define BY_WORDS __noinline__
+#define OF_WORDS __noinline__
 #endif
 constexpr int WORDS_AT_ONCE = ARE_FEW_WORDS ? SCAN_WORDS : 1;
 
@@ -80,7 +80,7 @@ template <class A> inline A identity_as() {
     return r;
 }
 
-BY_WORDS acc_t combine(const acc_t &left, const acc_t &right) {
+OF_WORDS acc_t combine(const acc_t &left, const acc_t &right) {
     acc_t r;
 #if IN_WINDOW
     r = left;
@@ -154,7 +154,7 @@ inline summand summand_of(double x) {
 }
 
 /* Adds to the three words that the summand's bits lie in, and carries on. */
-template <class T> BY_WORDS void deposit(acc_t &acc, T x) {
+template <class T> OF_WORDS void deposit(acc_t &acc, T x) {
     const summand s = summand_of(x);
     const int first = s.position / 32, shift = s.position % 32;
     const uint64 low = s.significand << shift;
@@ -244,7 +244,7 @@ inline unrounded magnitude_of(const leading_words &l, uint32 flip) {
     leading = leading << shift | (uint64)low << shift >> 32;
     return {leading, SCAN_BOTTOM + 32 * (l.top - 1) - shift, more};
 }
-BY_WORDS unrounded magnitude_of(const acc_t &acc) {
+OF_WORDS unrounded magnitude_of(const acc_t &acc) {
     const uint32 flip = (uint32)((int32)acc.word[SCAN_WORDS - 1] >> 31);
     return magnitude_of(leading_words_of(acc, flip), flip);
 }

@@ -12,6 +12,11 @@ inline float float_of_f16(unsigned short bits) {
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
 }
+inline double double_of_f16(unsigned short bits) {
+    double value;
+    asm("cvt.f64.f16 %0, %1;" : "=d"(value) : "h"(bits));
+    return value;
+}
 inline unsigned short f16_of(float x) {
     unsigned short bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
@@ -41,6 +46,11 @@ inline unsigned short bf16_of(float x) {
 }
 #endif
 #if TALLY_ARCHITECTURE >= 90
+inline double double_of_bf16(unsigned short bits) {
+    double value;
+    asm("cvt.f64.bf16 %0, %1;" : "=d"(value) : "h"(bits));
+    return value;
+}
 inline unsigned short bf16_of(double x) {
     unsigned short bits;
     asm("cvt.rn.bf16.f64 %0, %1;" : "=h"(bits) : "d"(x));

@@ -5,14 +5,22 @@
  * is 2^(h + FEW - 51). In one level, all elements are multiples of u, and their sums are less than 2^51 u. In two, each is
  * split into a multiple of u and a rest of at most u / 2, which is a multiple of the window's unit, 2^bottom.
  *
- * Elements of 16 bits become doubles BY_BITS: a conversion would take eight cycles of a unit, a fifth of the time that an
- * element has. Their bits are moved to where a double has them, which gives a number that is a power of two smaller, and
- * a fused multiplication makes up for that where the number is added. All f16 that are numbers fit in one level. */
+ * Every other element of 16 bits becomes a double BY_BITS: all conversions would take their unit as long as memory takes.
+ * The bits are moved to where a double has them, which gives a number that is a power of two smaller, and a fused
+ * multiplication makes up for that where the number is added. All f16 that are numbers fit in one level. */
 
 enum { MOST_LEVELS = 2, LEAST_LEVELS = sizeof(value_t) == 8 ? 2 : 1 };
 
-/* Two levels hold any sum of three words. The lower one has so many bits, the upper one has the others. */
-enum { HAS_TWO_PARTS = SCAN_WORDS == 3, LOWER_BITS = 43 };
+/* Two levels hold any sum of three words. The lower one has so many bits, the upper one has the others. BY_BITS a
+ * stretch's sum splits no element: the lower level adds up those below 2^LARGE_BITS units, and all others are multiples
+ * of the upper level's unit. */
+enum {
+    HAS_TWO_PARTS = SCAN_WORDS == 3,
+    LOWER_BITS = 43,
+    LOWER_BITS_OF_SUMS = BY_BITS ? 37 : LOWER_BITS,
+    LARGE_BITS = LOWER_BITS_OF_SUMS + SCAN_PRECISION - 1
+};
+static_assert(!BY_BITS || TAKES_F16 || LARGE_BITS + 7 <= 51); /* a thread adds up fewer than 2^7 elements */
 
 /* A double that is 2^exponent. */
 inline double power(int exponent) {
@@ -21,15 +29,35 @@ inline double power(int exponent) {
 
 /* ---- elements ---- */
 
-/* Element k of some words, divided by SCALE, and its sum with a double. */
-#if BY_BITS
-#define SCALE (TAKES_F16 ? 0x1p1008 : 0x1p896)
-inline double number_at(const uint32 *words, int k) {
-    const int32 at_top = (int32)(k % 2 ? words[k / 2] : words[k / 2] << 16);
-    return __hiloint2double(TAKES_F16 ? at_top >> 6 & 0x81fffc00 : at_top >> 3 & 0x8fffe000, 0);
+/* Element k of some words, or 0 if it is not there, is number * scale. */
+struct scaled {
+    double number, scale;
+};
+/* Its sum with a double. */
+inline double add_number(double sum, const scaled &x) {
+    return x.scale == 1 ? __dadd_rn(sum, x.number) : __fma_rn(x.number, x.scale, sum);
 }
-inline double add_number(double sum, double number) {
-    return __fma_rn(number, SCALE, sum);
+#if BY_BITS
+/* A conversion takes its unit eight cycles, and moves of bits are three or four instructions: elements take turns. */
+inline double converted(uint16 bits) {
+#if TAKES_F16
+    return double_of_f16(bits);
+#elif TALLY_ARCHITECTURE >= 90
+    return double_of_bf16(bits);
+#else
+    return 0;
+#endif
+}
+inline int32 at_top(uint32 word, int k) {
+    return (int32)(k % 2 ? word : word << 16);
+}
+inline scaled number_at(const uint32 *words, int k, bool is_there = true) {
+    const uint32 word = is_there ? words[k / 2] : 0;
+    if ((TAKES_F16 || TALLY_ARCHITECTURE >= 90) && k % 2 == 0)
+        return {converted((uint16)(word >> 16 * (k % 2))), 1};
+    const int32 bits = at_top(word, k);
+    return {__hiloint2double(TAKES_F16 ? bits >> 6 & 0x81fffc00 : bits >> 3 & 0x8fffe000, 0),
+            TAKES_F16 ? 0x1p1008 : 0x1p896};
 }
 #else
 inline in_t element_at(const uint32 *words, int k) {
@@ -37,11 +65,8 @@ inline in_t element_at(const uint32 *words, int k) {
     memcpy(&x, (const uint8 *)words + k * sizeof x, sizeof x);
     return x;
 }
-inline double number_at(const uint32 *words, int k) {
-    return value_of(element_at(words, k));
-}
-inline double add_number(double sum, double number) {
-    return __dadd_rn(sum, number);
+inline scaled number_at(const uint32 *words, int k, bool is_there = true) {
+    return {is_there ? value_of(element_at(words, k)) : 0, 1};
 }
 #endif
 
@@ -51,6 +76,10 @@ struct sizes_of_few {
     uint32 most = 0, least = ~0u; /* of those that are not zero; of floats less 1 */
     bool has_minus_zero = false; /* by groups; such stretches are finished one by one */
 
+    /* The largest magnitude, of f64 0. */
+    float largest() const {
+        return sizeof(value_t) == 8 ? 0 : __uint_as_float(most >> 1);
+    }
     void see(float x) {
         const uint32 bits = __float_as_uint(x), size = bits + bits, below = size - 1;
         most = size > most ? size : most;
@@ -72,7 +101,6 @@ struct sizes_of_few {
         return LEAST_LEVELS == 1 && least >= begins(lowest_of_one) - 1 ? 1 : least >= begins(lowest_of_two) - 1 ? 2 : 0;
     }
 };
-
 
 #if BY_BITS
 /* The same of elements of 16 bits, two in a word. */
@@ -124,43 +152,57 @@ inline int levels_of(const sizes_of_few &sizes) {
 }
 
 /* What a thread knows of the window. */
-template <int Levels> struct levels_of_window {
+template <int Levels, int LowerBits = LOWER_BITS> struct levels_of_window {
     uint32 shift; /* u is 2^unit, and unit is bottom + shift */
     int unit;
     double sigma;
 
     levels_of_window() {
-        shift = HAS_TWO_PARTS && Levels == 2 ? (uint32)LOWER_BITS : the_window.shift;
+        shift = HAS_TWO_PARTS && Levels == 2 ? (uint32)LowerBits : the_window.shift;
         unit = the_window.bottom + (int)shift;
         sigma = 1.5 * power(unit + 52);
     }
-    double multiple(double number) const {
-        return __dadd_rn(add_number(sigma, number), -sigma);
+    double multiple(const scaled &x) const {
+        return __dadd_rn(add_number(sigma, x), -sigma);
     }
 };
 
 /* Adds an element to a sum of Levels doubles. */
-template <int Levels> inline void add_to(double *sum, const levels_of_window<Levels> &w, double number) {
-    if (Levels == 1) {
-        sum[0] = add_number(sum[0], number);
+template <int Levels, int LowerBits>
+inline void add_to(double *sum, const levels_of_window<Levels, LowerBits> &w, const scaled &x) {
+    if (Levels < 2) {
+        sum[0] = add_number(sum[0], x);
     } else {
-        const double first = w.multiple(number);
+        const double first = w.multiple(x);
         sum[0] = __dadd_rn(sum[0], first);
-        sum[1] = __dadd_rn(sum[1], add_number(-first, number));
+        sum[1] = __dadd_rn(sum[1], add_number(-first, x));
     }
 }
 
 /* The sum of some elements in doubles. */
 template <int Levels> struct few_elements {
+    typedef levels_of_window<Levels, LOWER_BITS_OF_SUMS> window;
+    const window w;
+    const float large = __uint_as_float((uint32)(the_window.bottom + LARGE_BITS + 127) << 23);
     /* Sums, so that an addition does not wait for the one before. 2^28 f16 took 381 us with one, 368 with 2, 366 with 4. */
     enum { CHAINS = BY_BITS ? 4 : 2 };
     double of[CHAINS][MOST_LEVELS] = {};
 
-    void add(const levels_of_window<Levels> &w, double number, int k) {
-        add_to<Levels>(of[k % CHAINS], w, number);
+    /* Adds element k of some words. */
+    void add(const uint32 *words, int k, bool is_there = true) {
+        double *sum = of[k % CHAINS];
+        const scaled x = number_at(words, k, is_there);
+#if BY_BITS
+        if (Levels == 1 || fabsf(__int_as_float(at_top(words[k / 2], k))) >= large)
+            sum[0] = add_number(sum[0], x);
+        else
+            sum[1] = add_number(sum[1], x);
+#else
+        add_to(sum, w, x);
+#endif
     }
     /* As an integer: a double below 2^51 units shows it when 1.5 * 2^52 units are added. */
-    acc_t words(const levels_of_window<Levels> &w) const {
+    acc_t words() const {
         acc_t r = identity_as<acc_t>();
         double sum[MOST_LEVELS] = {of[0][0], of[0][1]};
 #pragma unroll
@@ -192,20 +234,36 @@ template <int Levels> struct few_elements {
 
 /* The results of a thread's elements, whose sums up to each are high + sum[0] + sum[1] without any rounding. In one
  * level, what is left below u becomes u / 2: that is as good for rounding if results are from 2^25 u on, since
- * boundaries between results are multiples of u there. For 16 bits it is shown before that all results are so large.
+ * boundaries between results are multiples of u there.
  *
  * IsWhole, one double holds the sums, since they are less than 2^52 u. Those of f16 may be larger: then they are rounded,
- * but results are infinite. */
+ * but results are infinite.
+ *
+ * Other results of 16 bits, in no level, are NEAR: the double rounds, by so little that only a result NEAR a boundary
+ * may be wrong. */
 template <int Levels, bool IsWhole> struct few_results {
-    /* The bit behind a result's in a double's upper half. */
-    enum { BOUNDARY = OUT_PRECISION < 20 ? 1 << (20 - OUT_PRECISION) : 1 };
+    enum {
+        NEAR = Levels == 0,
+        TOLERANCE = 1 << OUT_PRECISION % 32 + 2, /* in units of the 32nd bit behind a result's */
+        FLOOR = -16 /* of a NEAR result, in powers of two beside the most that sums may become */
+    };
     double high, sum[MOST_LEVELS];
-    float smallest = range<float>::highest(), bound = 0;
-    uint32 nearest = ~0u; /* to a boundary of narrow results, in the bits behind theirs */
+    float smallest = range<float>::highest(), bound = 0; /* of NEAR ones, doubles' upper halves as floats */
+    uint32 nearest = ~0u;                                /* to a boundary, beyond TOLERANCE */
     bool is_unsure = false;
 
     /* The elements of the stretch add up to no more than 'reach'. */
     few_results(const acc_t &before, const levels_of_window<Levels> &w, float reach) {
+        static_assert(!NEAR || ITEMS <= 64);
+        if (NEAR) {
+            const int64 upper = (int64)((uint64)before.word[SCAN_WORDS - 1] << 32 | before.word[SCAN_WORDS - 2]);
+            high = sum[1] = 0;
+            sum[0] = __fma_rn((double)upper, power(the_window.bottom + 32),
+                              (double)before.word[0] * power(the_window.bottom));
+            const double least = (fabs(sum[0]) + reach) * power(FLOOR), normal = power(OUT_LOWEST + OUT_PRECISION);
+            bound = __int_as_float(__double2hiint(least > normal ? least : normal) + 1);
+            return;
+        }
         if (HAS_TWO_PARTS && Levels == 2) {
             const int64 upper = (int64)((uint64)before.word[2] << 32 | before.word[1]);
             const uint64 lower = (uint64)(before.word[1] & ((1u << LOWER_BITS - 32) - 1)) << 32 | before.word[0];
@@ -242,15 +300,15 @@ template <int Levels, bool IsWhole> struct few_results {
         is_unsure |= other.is_unsure;
         bound = bound > other.bound ? bound : other.bound;
     }
-    result_t next(const levels_of_window<Levels> &w, double number) {
+    result_t next(const levels_of_window<Levels> &w, const scaled &x) {
         const double before[2] = {sum[0], sum[1]};
-        add_to<Levels>(sum, w, number);
+        add_to(sum, w, x);
         return INCLUSIVE ? rounded(sum) : rounded(before);
     }
     /* A double near the whole sum rounds as that does, unless it is on a boundary between two results and is not the
      * whole sum. */
     result_t rounded(const double *of) {
-        const double most = IsWhole || (HAS_TWO_PARTS && Levels == 2) ? of[0] : __dadd_rn(high, of[0]);
+        const double most = IsWhole || NEAR || (HAS_TWO_PARTS && Levels == 2) ? of[0] : __dadd_rn(high, of[0]);
         double near = most, rest = 0, below = 0;
         if (HAS_TWO_PARTS && Levels == 2) {
             near = __dadd_rn(most, of[1]);
@@ -267,14 +325,15 @@ template <int Levels, bool IsWhole> struct few_results {
         is_unsure |= rest != 0 && below != 0 && __dadd_rn(__dadd_rn(near, twice), -near) == twice;
         return near;
 #else
-        const uint32 low = (uint32)__double2loint(near);
-        if (Levels == 2) /* boundaries between subnormal numbers have fewer bits */
+        const uint32 low = (uint32)__double2loint(near), upper = (uint32)__double2hiint(near);
+        if (NEAR) {
+            const uint32 beyond = __funnelshift_l(low, upper, 11 + OUT_PRECISION) - 0x80000000u + TOLERANCE;
+            nearest = beyond < nearest ? beyond : nearest;
+            smallest = smaller(smallest, fabsf(__uint_as_float(upper)));
+        } else if (Levels == 2) { /* boundaries between subnormal numbers have fewer bits */
             is_unsure |= rest != 0 && (low & 0x0fffffff) == 0;
-        else if (OUT_BITS == 32 && !IsWhole) /* all subnormal results are exact */
+        } else if (!IsWhole) { /* all subnormal results are exact */
             is_unsure |= (low & 0x1fffffff) == 0x10000000;
-        else if (!IsWhole) {
-            const uint32 high_bits = ((uint32)__double2hiint(near) ^ BOUNDARY) & (2 * BOUNDARY - 1);
-            nearest = (high_bits | low) < nearest ? high_bits | low : nearest;
         }
 #if OUT_BITS == 32
         const float result = (float)near;
@@ -287,17 +346,16 @@ template <int Levels, bool IsWhole> struct few_results {
 #endif
     }
     bool are_right() const {
-        return !is_unsure && nearest && smallest >= bound;
+        return !is_unsure && nearest > 2 * TOLERANCE && smallest >= bound;
     }
 };
 
 /* ---- summers ---- */
 
-/* Adds up a summer's share of elements [from, to) of a tile. False if doubles do not hold it. */
+/* Adds up a summer's share of elements [from, to) of a tile. In no level if doubles do not hold it. */
 template <int Levels>
-inline bool sum_few_in(const uint8 *memory, uint32 shift, int thread, int from, int to, acc_t *sum) {
-    constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
-    const levels_of_window<Levels> w;
+inline seen_elements sum_few_in(const uint8 *memory, uint32 shift, int thread, int from, int to, acc_t *sum) {
+    constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector, at_once = ITEMS / a_vector;
     sizes_of_elements sizes;
     few_elements<Levels> few;
     const auto add = [&](int v, bool is_aligned, bool all) {
@@ -315,10 +373,10 @@ inline bool sum_few_in(const uint8 *memory, uint32 shift, int thread, int from, 
         see_all(sizes, words);
 #pragma unroll
         for (int k = 0; k < a_vector; k++)
-            few.add(w, number_at(words, k), k);
+            few.add(words, k);
     };
     if (from == 0 && to == TILE && shift == 0) {
-#pragma unroll 5
+#pragma unroll at_once
         for (int v = thread; v < vectors; v += SUMMERS)
             add(v, true, true);
     } else {
@@ -326,16 +384,37 @@ inline bool sum_few_in(const uint8 *memory, uint32 shift, int thread, int from, 
         for (int v = from / a_vector + thread; v * a_vector < to; v += SUMMERS)
             add(v, shift == 0, false);
     }
-    const int levels = levels_of(sizes); /* -0 does not matter here */
+    const sizes_of_few all = sizes;
+    const int levels = levels_of(all); /* -0 does not matter here */
     if (levels == 0 || levels > Levels)
-        return false;
-    *sum = few.words(w);
-    return true;
+        return {0, 0};
+    *sum = few.words();
+    return {levels, all.largest()};
 }
-inline bool sum_few(const uint8 *memory, uint32 shift, int thread, int from, int to, acc_t *sum) {
-    return (LEAST_LEVELS == 1 && the_window.levels == 1 && sum_few_in<1>(memory, shift, thread, from, to, sum)) ||
-           (!TAKES_F16 && sum_few_in<2>(memory, shift, thread, from, to, sum));
+inline seen_elements sum_few(const uint8 *memory, uint32 shift, int thread, int from, int to, acc_t *sum) {
+    seen_elements seen = {0, 0};
+    if (LEAST_LEVELS == 1 && the_window.levels == 1)
+        seen = sum_few_in<1>(memory, shift, thread, from, to, sum);
+    if (!TAKES_F16 && !seen.levels)
+        seen = sum_few_in<2>(memory, shift, thread, from, to, sum);
+    return seen;
 }
+
+#if SUMMERS_TELL
+/* What the summers have told of a tile. */
+inline seen_elements seen_of_tile(scratch &s, const place &here) {
+    s.is_seen[here.at].wait(here.parity);
+    seen_elements all = s.seen[here.at][0];
+#pragma unroll
+    for (int w = 1; w < SUMMERS / WARP; w++) {
+        const seen_elements next = s.seen[here.at][w];
+        const int most = next.levels > all.levels ? next.levels : all.levels;
+        all.levels = next.levels && all.levels ? most : 0;
+        all.largest = larger(all.largest, next.largest);
+    }
+    return all;
+}
+#endif
 
 /* ---- finishers ---- */
 
@@ -410,16 +489,24 @@ struct stretch_in_words {
     }
 };
 
+/* Makes zeros of a stretch's items from physical place 'there' on. */
+inline void clear_behind(stretch_of<in_t, ITEMS> &items, int there) {
+#pragma unroll
+    for (int w = 0; w < (int)(sizeof items.word / 4); w++) {
+        const int bytes = there * (int)sizeof(in_t) - 4 * w; /* of the word that are there */
+        items.word[w] = bytes >= 4 ? items.word[w] : bytes > 0 ? items.word[w] & 0xffff : 0;
+    }
+}
+
 template <int Levels>
 inline acc_t sum_of_stretch(const stretch_of<in_t, ITEMS> &items, bits_t heads) {
-    const levels_of_window<Levels> w;
     const bits_t later = GROUPS == ALL ? 0 : heads & (bits_t)0 - 2; /* the first item's is no matter here */
     const int last = later ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)later) : 63 - __clzll(later)) : 0;
     few_elements<Levels> sum;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
-        sum.add(w, k < last ? 0 : number_at(items.word, REVERSE ? ITEMS - 1 - k : k), k);
-    return sum.words(w);
+        sum.add(items.word, REVERSE ? ITEMS - 1 - k : k, k >= last);
+    return sum.words();
 }
 /* False if some results may be wrong. Groups that begin in the stretch begin with 'base'. */
 template <int Levels, bool IsWhole>
@@ -463,19 +550,24 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     stretch_of<in_t, ITEMS> items, copy; /* in memory, and only made where it is needed */
     const stretch_in_words in_words = {(const in_t *)copy.word, absent, there, heads};
     items.read(memory, shift_of(p.x + t.low), stretch);
-    int levels = 0;
+    /* All f16 fit in one level, and summers look for NaNs and infinities. If the compiler knew the level, it would keep
+     * doubles until the results, and spill. */
+    seen_elements seen = {TAKES_F16 && GROUPS == ALL ? (int)the_window.levels : 0, 0};
     bool has_minus_zero = false;
-    float reach = 0;
-    if (there == ITEMS) {
+#if SUMMERS_TELL
+    seen = seen_of_tile(s, here);
+#endif
+    if (there < ITEMS) /* zeros, whose results nobody writes */
+        clear_behind(items, there);
+    if (!seen.levels) {
         sizes_of_elements elements;
-        if (!TAKES_F16 || GROUPS != ALL) /* else the summers have seen them all */
-            see_all(elements, items.word);
+        see_all(elements, items.word);
         const sizes_of_few sizes = elements;
-        levels = levels_of(sizes);
+        seen = {levels_of(sizes), sizes.largest()};
         has_minus_zero = sizes.has_minus_zero;
-        if (BY_BITS && !TAKES_F16)
-            reach = ITEMS * __uint_as_float(sizes.most >> 1);
     }
+    int levels = seen.levels;
+    const float reach = ITEMS * seen.largest;
     acc_t sum;
     if (LEAST_LEVELS == 1 && levels == 1)
         sum = sum_of_stretch<1>(items, heads);
@@ -496,7 +588,9 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     if (LEAST_LEVELS == 1 && levels == 1)
         are_right = ((BY_BITS || GROUPS != ALL) && /* of f32, many results at a group's beginning are ties */
                      finish_stretch<1, true>(items, heads, left, base, reach, memory, stretch)) ||
-                    (!TAKES_F16 && finish_stretch<1, false>(items, heads, left, base, reach, memory, stretch));
+                    (OUT_BITS != 16 && finish_stretch<1, false>(items, heads, left, base, reach, memory, stretch));
+    if (OUT_BITS == 16 && LEAST_LEVELS == 1 && !TAKES_F16 && levels && !are_right)
+        are_right = finish_stretch<0, false>(items, heads, left, base, reach, memory, stretch);
     if (!TAKES_F16 && levels && !are_right)
         are_right = finish_stretch<2, false>(items, heads, left, base, reach, memory, stretch);
     if (!are_right)

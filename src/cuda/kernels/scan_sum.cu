@@ -3,7 +3,7 @@
 
 /* ---- summers ---- */
 
-#if GROUPS == KEYS || GROUPS == SEGMENTS
+#if GROUPS == KEYS || GROUPS == SEGMENTS || SUMMERS_TELL
 /* Gives all lanes the greatest value of the warp's lanes. */
 inline int greatest_of_warp(int x) {
 #if TALLY_ARCHITECTURE >= 80
@@ -17,6 +17,19 @@ inline int greatest_of_warp(int x) {
     return x;
 #endif
 }
+#endif
+#if SUMMERS_TELL
+/* Each warp of summers tells the finishers what it has seen of a tile, so that they need not look at all elements. */
+inline void tell_seen(scratch &s, const place &here, const seen_elements &seen) {
+    const bool do_fit = __all_sync(ALL_LANES, seen.levels != 0), fit_one = __all_sync(ALL_LANES, seen.levels == 1);
+    const float largest = __int_as_float(greatest_of_warp(__float_as_int(seen.largest)));
+    if (threadIdx.x % WARP == 0) {
+        s.seen[here.at][(threadIdx.x - FIRST_SUMMER) / WARP] = {fit_one ? 1 : do_fit ? 2 : 0, largest};
+        s.is_seen[here.at].arrive();
+    }
+}
+#endif
+#if GROUPS == KEYS || GROUPS == SEGMENTS
 /* Likewise all summers, by a place for each warp's. */
 inline int greatest_of_summers(int *of_warps, int x) {
     x = greatest_of_warp(x);
@@ -162,10 +175,6 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
     /* Exact sums take less time to compile with two; with ten of narrow elements' places registers spill. */
     constexpr int PLAIN_AT_ONCE = IS_EXACT ? 2 : IS_INDEXED && a_vector > 4 ? 5 : 10;
-#if IN_WINDOW
-    if (sum_few(memory, shift, thread, from, to, &sum.acc))
-        return sum.sum();
-#endif
     /* Calls use(e, k, x, y) for each of this thread's elements, k being its place in a vector. */
     auto each = [&](auto use) {
         auto use_vector = [&](int v, bool is_aligned, bool all) {
@@ -286,7 +295,17 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
         }
         int head = last_head(s, p, t, here, in_turn);
         int from = !REVERSE && head >= 0 ? head : 0, to = REVERSE && head >= 0 ? head + 1 : t.count;
+#if IN_WINDOW
+        lane_t sum;
+        const seen_elements seen = sum_few(s.tile[here.at], shift_of(p.x + t.low), thread, from, to, &sum);
+#if SUMMERS_TELL
+        tell_seen(s, here, seen);
+#endif
+        if (!seen.levels)
+            sum = sum_share(p, t, s.tile[here.at], nullptr, from, to);
+#else
         lane_t sum = sum_share(p, t, s.tile[here.at], second_of(s, here.at), from, to);
+#endif
         lane_t *of_warp = (lane_t *)s.of_summers[in_turn];
 #if HAS_TERMS
         sum = fold_warp(sum);

@@ -71,6 +71,13 @@ static_assert(HAS_ONE_TILE || (THREADS == SCAN_THREADS && WAVES == SCAN_WAVES));
  * known; otherwise they are computed again then. */
 constexpr bool SMALL = sizeof(acc_t) <= 32 || MOMENTS;
 constexpr bool KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= (sizeof(lane_t) <= 4 ? 192 : 128);
+/* In a window the summers of all values tell the finishers what they have seen of a tile's elements. */
+#define SUMMERS_TELL (IN_WINDOW && GROUPS == ALL && !TAKES_F16)
+struct seen_elements {
+    int levels;    /* in which doubles add them up; 0: in none */
+    float largest; /* magnitude of elements of at most 4 bytes */
+};
+
 constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
 struct scratch {
@@ -95,6 +102,10 @@ struct scratch {
 #if HAS_TERMS                           /* scan_terms.cu */
     alignas(16) uint8 largest[RING][8]; /* element of a tile since its last head */
     int head_of_finishers[TEAMS][2][FINISHERS / WARP];
+#endif
+#if SUMMERS_TELL
+    gate is_seen[RING];
+    alignas(16) seen_elements seen[RING][SUMMERS / WARP];
 #endif
 #if FILLS_TILES /* a tile's best, from its summers to its finishers */
     alignas(16) uint8 best[RING][sizeof(lane_t)];
@@ -124,6 +135,9 @@ inline void init_gates(scratch &s, int summers, int messengers) {
             s.full[at].init(LOADERS);
             s.ready[at].init(summers + messengers);
             s.done[at].init(FINISHERS / WARP);
+#if SUMMERS_TELL
+            s.is_seen[at].init(SUMMERS / WARP);
+#endif
             s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
         }
 #if HAS_BATONS

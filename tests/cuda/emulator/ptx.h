@@ -25,6 +25,9 @@ inline float float_of_f16(unsigned short bits) {
                              : __builtin_ldexpf(significand, -24);
     return bits >> 15 ? -x : x;
 }
+inline double double_of_f16(unsigned short bits) {
+    return float_of_f16(bits);
+}
 inline unsigned short f16_of(double x) {
     if (x != x)
         return 0x7fff;
@@ -47,6 +50,9 @@ inline unsigned short bf16_of(float x) {
     return x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 #if EMULATE_ARCHITECTURE >= 90
+inline double double_of_bf16(unsigned short bits) {
+    return __uint_as_float(bits << 16);
+}
 inline unsigned short bf16_of(double x) {
     const float nearest = (float)x;
     const bool is_too_large = __builtin_fabs((double)nearest) > __builtin_fabs(x);
