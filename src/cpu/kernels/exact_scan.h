@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "cpu/kernels/exact_window.h"
+#include "cpu/kernels/exact_units.h"
 
 enum {
     /* Elements of a block. Its setup takes as long as 150 elements at most, as segments of one show. Elements and
@@ -25,12 +25,6 @@ enum {
      * slack for the roundings of the bounds themselves. */
     MORE_ROUNDINGS = 16
 };
-
-/* A prefix: within 'error' of high + low. */
-typedef struct prefix {
-    double high, low, error;
-    bool scaled; /* by 2^-SCALE */
-} prefix;
 
 /* The kernels of an element type. */
 typedef struct scan_functions {
@@ -57,6 +51,7 @@ typedef struct scanner {
     double growth;    /* by how much the last block changed the prefix */
     int until_summed; /* blocks until it is tried again to sum rests instead of scanning them */
     int wait;         /* how many it was last, if it failed */
+    units units;
     _Alignas(64) double results[SCAN_BLOCK + 2 * SLOTS];
     _Alignas(64) double others[SCAN_BLOCK];
     _Alignas(64) float odd[SCAN_BLOCK];
@@ -115,6 +110,10 @@ static void round_state(const tally_exact_state *state, tally_dtype out, void *r
         tally_round_sum(&state->limbs, out, result);
     else
         tally_round_pair(state->holds == TALLY_HOLDS_PAIR ? state->pair : nothing, out, result);
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
 }
 
 /* Where elements first .. first + count - 1, in the order of the scan, stand in memory. */
@@ -177,10 +176,6 @@ static void fill_results(scanner *s, size_t count, char *results) {
 }
 
 /* ------------------------------------------------------------------------------------ windows ------------ */
-
-static double power_of_two(int exponent) {
-    return exponent < -1022 ? ldexp(1, exponent) : sigma_f64(exponent) / 1.5;
-}
 
 /* The prefix in the scale of a window. */
 static prefix rescaled(prefix p, bool scaled) {
@@ -311,13 +306,17 @@ static prefix scan_growing(scanner *s, const void *x, size_t n, bounds b, double
     return after;
 }
 
+static double likely_growth(const scanner *s, bounds b) {
+    const double by_elements = LIKELY_GROWTH * b.largest;
+    return by_elements > 2 * s->growth ? by_elements : 2 * s->growth;
+}
+
 /* Returns the prefix after a block. If *certain becomes false, results that are not the same in s->others may be wrong.
  *
  * Prefixes could grow by n times the largest element. They seldom grow by a 16th of that, and a window for the latter
  * has a unit as much smaller, so fewer results are uncertain. */
 static prefix scan_block(scanner *s, const void *x, size_t n, bounds b, void *results, bool *certain) {
-    const double most = (double)n * b.largest, by_elements = LIKELY_GROWTH * b.largest;
-    const double likely = by_elements > 2 * s->growth ? by_elements : 2 * s->growth;
+    const double most = (double)n * b.largest, likely = likely_growth(s, b);
     const bool tries = s->functions->in != TALLY_F64 && s->to != TO_F64 && !s->before.scaled && likely < most;
     const double before = s->before.high;
     s->passed = false;
@@ -353,8 +352,58 @@ static void repair(scanner *s, size_t count, size_t n, char *results) {
 
 /* ------------------------------------------------------------------------------------ arrays ------------- */
 
+static void fetch_ahead(const scanner *s, size_t count) {
+    const ptrdiff_t ahead = s->how->options.ahead;
+    if (ahead)
+        fetch_bytes((const char *)elements_at(s, s->done, count) + ahead, count * s->in_bytes);
+}
+
+/* The results of the next 'count' elements by integers, in a unit for them and what came before. False if that does not
+ * work; then it is not tried for some blocks. */
+static bool scan_elements_in_units(scanner *s, size_t count, void *results, bool streamed) {
+    units *const u = &s->units;
+    const void *const x = elements_at(s, s->done, count);
+    const unit_block how = {.out = s->how->out, .reverse = s->how->options.reverse, .streamed = streamed};
+    if (u->chosen) {
+        if (scan_in_units(u, x, count, s->functions->in, how, results))
+            return true;
+        s->before = prefix_of_units(u);
+        u->chosen = false;
+    }
+    if (!HAVE_UNITS || s->functions->in == TALLY_F64 || s->to == TO_F64 || u->until > 0 || has_specials(s->state))
+        return false;
+    const bounds b = s->functions->look(x, count);
+    u->chosen = choose_units(u, s->before, b, likely_growth(s, b)) &&
+                scan_in_units(u, x, count, s->functions->in, how, results);
+    u->wait = u->chosen ? 0 : u->wait == 0 ? 1 : u->wait < BLOCKS_PER_LOOK ? 2 * u->wait : (int)BLOCKS_PER_LOOK;
+    u->until = u->wait;
+    return u->chosen;
+}
+
+/* The next block likewise, straight to where its results belong. Those before a line that can be streamed are a block
+ * of their own. */
+static bool scan_block_in_units(scanner *s) {
+    const tally_cpu_scan_options *o = &s->how->options;
+    size_t count = smaller(s->n - s->done, SCAN_BLOCK);
+    const uintptr_t begin = (uintptr_t)s->out + (o->reverse ? s->n - s->done : s->done) * s->out_bytes;
+    const size_t into_line = (o->reverse ? begin : -begin) % 64;
+    if (o->stream && into_line % s->out_bytes == 0 && into_line > 0)
+        count = smaller(count, into_line / s->out_bytes);
+    char *const to = s->out + place_of_elements(s, s->done, count) * s->out_bytes;
+    if (!scan_elements_in_units(s, count, to, o->stream && into_line == 0))
+        return false;
+    fetch_ahead(s, count);
+    s->done += count;
+    return true;
+}
+
 /* The results of the next 'count' elements, in the order of the elements. */
 static void scan_elements(scanner *s, size_t count, char *results) {
+    if (scan_elements_in_units(s, count, results, false)) {
+        s->before = prefix_of_units(&s->units);
+        return;
+    }
+    s->units.until -= s->units.until > 0;
     const bool reverse = s->how->options.reverse;
     const void *x = elements_at(s, s->done, count);
     char *const original = results;
@@ -410,7 +459,7 @@ static size_t count_negative_zeros(const scanner *s) {
 static size_t next_count(const scanner *s, size_t walked) {
     const size_t left = s->n - s->done;
     if (walked > s->done)
-        return walked - s->done < SCAN_BLOCK ? walked - s->done : (size_t)SCAN_BLOCK;
+        return smaller(walked - s->done, SCAN_BLOCK);
     if (left >= SCAN_BLOCK)
         return SCAN_BLOCK;
     return left < W64 ? left : left / W64 * W64;
@@ -446,6 +495,8 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     s.no_rests = false;
     s.growth = 0;
     s.until_summed = s.wait = 0;
+    s.units.chosen = s.units.has_rests = false;
+    s.units.until = s.units.wait = 0;
     s.before = prefix_of_state(before);
     const bool reverse = how->options.reverse, in_place = x == out;
     char *const results = (char *)(s.results + SLOTS);
@@ -457,14 +508,15 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     if (functions->in == TALLY_F64 && how->out == TALLY_BF16)
         walked = n; /* subnormal results would be rounded twice */
     while (s.done < n) {
+        if (s.done >= walked && !in_place && !how->options.exclusive && scan_block_in_units(&s))
+            continue;
         const size_t count = next_count(&s, walked < n ? walked : n);
         memcpy(results + (reverse ? (ptrdiff_t)count : -1) * (ptrdiff_t)s.out_bytes, last, s.out_bytes);
         if (s.done < walked)
             walk(&s, count, results);
         else {
             set_anchor(&s);
-            if (how->options.ahead)
-                fetch_bytes((const char *)elements_at(&s, s.done, count) + how->options.ahead, count * s.in_bytes);
+            fetch_ahead(&s, count);
             scan_elements(&s, count, results);
         }
         memcpy(last, results + (reverse ? 0 : count - 1) * s.out_bytes, s.out_bytes);
@@ -475,6 +527,8 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
         write_results(&s, count, results);
         s.done += count;
     }
+    if (s.units.chosen)
+        s.before = prefix_of_units(&s.units);
     if (how->options.stream)
         end_stream();
     if (how->keeps)
