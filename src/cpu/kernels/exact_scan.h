@@ -363,7 +363,7 @@ static void fetch_ahead(const scanner *s, size_t count) {
 static bool scan_elements_in_units(scanner *s, size_t count, void *results, bool streamed) {
     units *const u = &s->units;
     const void *const x = elements_at(s, s->done, count);
-    const unit_block how = {.out = s->how->out, .reverse = s->how->options.reverse, .streamed = streamed};
+    const unit_block how = {.out = s->how->out, .reverse = s->how->options.reverse, .streamed = streamed, .ahead = s->how->options.ahead};
     if (u->chosen) {
         if (scan_in_units(u, x, count, s->functions->in, how, results))
             return true;
@@ -392,7 +392,6 @@ static bool scan_block_in_units(scanner *s) {
     char *const to = s->out + place_of_elements(s, s->done, count) * s->out_bytes;
     if (!scan_elements_in_units(s, count, to, o->stream && into_line == 0))
         return false;
-    fetch_ahead(s, count);
     s->done += count;
     return true;
 }

@@ -24,6 +24,7 @@ typedef struct unit_block {
     size_t quads;
     tally_dtype out;
     bool reverse, streamed;
+    ptrdiff_t ahead; /* bytes, of elements that are prefetched */
     float scale, unit;   /* the scale is the unit's reciprocal */
     int64_t prefix;      /* of the elements before, then of those after; plus the largest error, if guarded */
     uint64_t cell, margin; /* guarded: no prefix may be at most 'margin' above a multiple of cell + 1 */
@@ -57,6 +58,8 @@ ALWAYS_INLINE void load_quad(const unit_block *b, const unit_kernel *k, size_t i
     const size_t bytes = in == TALLY_F32 ? sizeof(float) : sizeof(uint16_t);
     const char *const x = (const char *)b->x + (b->reverse ? b->quads - 1 - i : i) * OF_QUAD * bytes;
     __m512 pairs[2];
+    for (size_t line = 0; line < OF_QUAD * bytes; line += 64)
+        __builtin_prefetch(x + b->ahead + line);
     if (in == TALLY_F32) {
         const __m512 first = _mm512_mul_ps(_mm512_loadu_ps(x), k->scale);
         const __m512 second = _mm512_mul_ps(_mm512_loadu_ps(x + 64), k->scale);
