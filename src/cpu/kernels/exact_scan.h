@@ -20,6 +20,7 @@ enum {
     SCAN_BLOCK = 1024,
     /* A block's prefixes are expected to grow by fewer largest elements. Between two looks at them a kernel adds 32. */
     LIKELY_GROWTH = 64,
+    LEAST_BY_UNITS = 512, /* elements: 300 f32 took 0.60 ns each without units and 0.65 with them */
     SLOTS = 8, /* before and behind the results, of which one is for the result before the block */
     /* The largest number of roundings on the way to a prefix of rests is one for each vector and 4; the others are
      * slack for the roundings of the bounds themselves. */
@@ -51,6 +52,7 @@ typedef struct scanner {
     double growth;    /* by how much the last block changed the prefix */
     int until_summed; /* blocks until it is tried again to sum rests instead of scanning them */
     int wait;         /* how many it was last, if it failed */
+    bool by_units; /* blocks are tried with integers */
     units units;
     _Alignas(64) double results[SCAN_BLOCK + 2 * SLOTS];
     _Alignas(64) double others[SCAN_BLOCK];
@@ -188,7 +190,7 @@ static prefix rescaled(prefix p, bool scaled) {
 /* Chooses the unit for prefixes that grow by so much, and splits the prefix before the block; its error may grow. */
 static window window_of(const scanner *s, bounds b, size_t n, double growth, prefix *before) {
     const double slack = 1 + 0x1p-48;
-    window w = {.scaled = s->before.scaled};
+    window w = {.scaled = s->before.scaled, .ahead = s->how->options.ahead};
     double bound = (__builtin_fabs(s->before.high) + growth) * slack;
     if (s->before.scaled || !(bound < 0x1p1000)) {
         w.scaled = true;
@@ -352,60 +354,57 @@ static void repair(scanner *s, size_t count, size_t n, char *results) {
 
 /* ------------------------------------------------------------------------------------ arrays ------------- */
 
-static void fetch_ahead(const scanner *s, size_t count) {
-    const ptrdiff_t ahead = s->how->options.ahead;
-    if (ahead)
-        fetch_bytes((const char *)elements_at(s, s->done, count) + ahead, count * s->in_bytes);
+/* The results of the next 'count' elements by integers in the unit chosen, at 'to'. If that does not work, no unit is. */
+static bool scan_in_chosen_unit(scanner *s, size_t count, char *to, bool streamed) {
+    const tally_cpu_scan_options *o = &s->how->options;
+    const unit_block how = {.out = s->how->out, .reverse = o->reverse, .streamed = streamed, .ahead = o->ahead};
+    s->units.chosen = scan_in_units(&s->units, elements_at(s, s->done, count), count, s->functions->in, how, to);
+    return s->units.chosen;
 }
 
-/* The results of the next 'count' elements by integers, in a unit for them and what came before. False if that does not
- * work; then it is not tried for some blocks. */
-static bool scan_elements_in_units(scanner *s, size_t count, void *results, bool streamed) {
+/* Chooses a unit for the next elements, and takes it. If that does not work, it is not tried for some blocks. */
+static bool scan_in_new_unit(scanner *s, size_t count, bounds b, char *to) {
     units *const u = &s->units;
-    const void *const x = elements_at(s, s->done, count);
-    const unit_block how = {.out = s->how->out, .reverse = s->how->options.reverse, .streamed = streamed, .ahead = s->how->options.ahead};
-    if (u->chosen) {
-        if (scan_in_units(u, x, count, s->functions->in, how, results))
-            return true;
-        s->before = prefix_of_units(u);
-        u->chosen = false;
-    }
-    if (!HAVE_UNITS || s->functions->in == TALLY_F64 || s->to == TO_F64 || u->until > 0 || has_specials(s->state))
+    if (u->until > 0) {
+        u->until--;
         return false;
-    const bounds b = s->functions->look(x, count);
-    u->chosen = choose_units(u, s->before, b, likely_growth(s, b)) &&
-                scan_in_units(u, x, count, s->functions->in, how, results);
-    u->wait = u->chosen ? 0 : u->wait == 0 ? 1 : u->wait < BLOCKS_PER_LOOK ? 2 * u->wait : (int)BLOCKS_PER_LOOK;
+    }
+    const bool done = choose_units(u, s->before, b, likely_growth(s, b), (double)count * b.largest) &&
+                      scan_in_chosen_unit(s, count, to, false);
+    u->wait = done ? 0 : u->wait == 0 ? 1 : u->wait < BLOCKS_PER_LOOK ? 2 * u->wait : (int)BLOCKS_PER_LOOK;
     u->until = u->wait;
-    return u->chosen;
+    return done;
 }
 
-/* The next block likewise, straight to where its results belong. Those before a line that can be streamed are a block
- * of their own. */
+/* The next block, straight to where its results belong. Those before a line that can be streamed are a block of their
+ * own. False if the unit does not do, or none is chosen. */
 static bool scan_block_in_units(scanner *s) {
     const tally_cpu_scan_options *o = &s->how->options;
-    size_t count = smaller(s->n - s->done, SCAN_BLOCK);
     const uintptr_t begin = (uintptr_t)s->out + (o->reverse ? s->n - s->done : s->done) * s->out_bytes;
-    const size_t into_line = (o->reverse ? begin : -begin) % 64;
-    if (o->stream && into_line % s->out_bytes == 0 && into_line > 0)
-        count = smaller(count, into_line / s->out_bytes);
+    const size_t before_line = (o->reverse ? begin : -begin) % 64;
+    size_t count = smaller(s->n - s->done, SCAN_BLOCK);
+    if (o->stream && before_line >= s->out_bytes)
+        count = smaller(count, before_line / s->out_bytes);
     char *const to = s->out + place_of_elements(s, s->done, count) * s->out_bytes;
-    if (!scan_elements_in_units(s, count, to, o->stream && into_line == 0))
+    if (!scan_in_chosen_unit(s, count, to, o->stream && before_line == 0)) {
+        s->before = prefix_of_units(&s->units);
         return false;
+    }
     s->done += count;
     return true;
 }
 
 /* The results of the next 'count' elements, in the order of the elements. */
 static void scan_elements(scanner *s, size_t count, char *results) {
-    if (scan_elements_in_units(s, count, results, false)) {
-        s->before = prefix_of_units(&s->units);
-        return;
-    }
-    s->units.until -= s->units.until > 0;
     const bool reverse = s->how->options.reverse;
     const void *x = elements_at(s, s->done, count);
     char *const original = results;
+    if (s->units.chosen) {
+        const bool done = scan_in_chosen_unit(s, count, results, false);
+        s->before = prefix_of_units(&s->units);
+        if (done)
+            return;
+    }
     size_t n = count;
     if (n % W64 != 0) { /* fewer than a vector */
         n = W64;
@@ -421,6 +420,10 @@ static void scan_elements(scanner *s, size_t count, char *results) {
     }
     if (!b.finite) {
         walk(s, count, original);
+        return;
+    }
+    if (s->by_units && scan_in_new_unit(s, count, b, original)) {
+        s->before = prefix_of_units(&s->units);
         return;
     }
     bool certain;
@@ -494,7 +497,8 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     s.no_rests = false;
     s.growth = 0;
     s.until_summed = s.wait = 0;
-    s.units.chosen = s.units.has_rests = false;
+    s.by_units = HAVE_UNITS && n >= LEAST_BY_UNITS && functions->in != TALLY_F64 && s.to != TO_F64 && flags_work();
+    s.units.chosen = false;
     s.units.until = s.units.wait = 0;
     s.before = prefix_of_state(before);
     const bool reverse = how->options.reverse, in_place = x == out;
@@ -507,7 +511,7 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     if (functions->in == TALLY_F64 && how->out == TALLY_BF16)
         walked = n; /* subnormal results would be rounded twice */
     while (s.done < n) {
-        if (s.done >= walked && !in_place && !how->options.exclusive && scan_block_in_units(&s))
+        if (s.units.chosen && !in_place && !how->options.exclusive && scan_block_in_units(&s))
             continue;
         const size_t count = next_count(&s, walked < n ? walked : n);
         memcpy(results + (reverse ? (ptrdiff_t)count : -1) * (ptrdiff_t)s.out_bytes, last, s.out_bytes);
@@ -515,7 +519,6 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
             walk(&s, count, results);
         else {
             set_anchor(&s);
-            fetch_ahead(&s, count);
             scan_elements(&s, count, results);
         }
         memcpy(last, results + (reverse ? 0 : count - 1) * s.out_bytes, s.out_bytes);

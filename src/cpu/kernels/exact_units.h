@@ -276,14 +276,18 @@ static uint64_t error_of_units(const units *u) {
     return (error > 0 ? 2 + (uint64_t)error : 0) + u->rests;
 }
 
-/* Chooses the unit for prefixes from 'before' on that grow by so much. False if there is none. */
-static bool choose_units(units *u, prefix before, bounds b, double growth) {
+/* Chooses the unit for prefixes from 'before' on. They are likely to grow by less than 'likely'; if that leaves room for
+ * the unit of the elements, also for 'most'. False if there is none. */
+static bool choose_units(units *u, prefix before, bounds b, double likely, double most) {
     enum { LEAST = -126, MOST = 100 }; /* exponents whose powers of two are floats, as their reciprocals are */
-    const double bound = __builtin_fabs(before.high) + growth;
-    const int exponent = exponent_of(bound) + 2 - MOST_BITS;
-    if (!b.finite || before.scaled || exponent > MOST)
+    const double high_bound = __builtin_fabs(before.high);
+    const int roomy = exponent_of(high_bound + most) + 2 - MOST_BITS;
+    const int tight = exponent_of(high_bound + likely) + 2 - MOST_BITS;
+    const int exponent = roomy < tight || roomy <= b.lowest ? roomy : tight;
+    if (before.scaled || exponent > MOST)
         return false;
     u->exponent = exponent > LEAST ? exponent : LEAST;
+    u->has_rests = b.lowest < u->exponent;
     const double unit = power_of_two(u->exponent), scale = power_of_two(-u->exponent);
     const int64_t high = (int64_t)(before.high * scale), low = (int64_t)(before.low * scale);
     double lost;

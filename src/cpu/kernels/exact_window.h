@@ -27,6 +27,7 @@ typedef struct window {
     bool scaled;
     double multiple, rest; /* of the prefix before the block */
     double lower, upper;   /* what is added to a multiple or, if rests are scanned, to a prefix of them */
+    ptrdiff_t ahead;       /* bytes, of elements that are prefetched */
 } window;
 
 typedef struct window_sums {
@@ -123,9 +124,11 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
                                       const bool scaled, const bool reverse, const window *w, void *results) {
     const v_f64 sigma = splat_f64(w->sigma), lower = splat_f64(w->lower), upper = splat_f64(w->upper);
     window_scan s = {.multiple = splat_f64(w->multiple), .rest = splat_f64(kind == SCANNED ? w->rest : 0)};
+    const size_t bytes = in == TALLY_F64 ? sizeof(double) : in == TALLY_F32 ? sizeof(float) : sizeof(uint16_t);
     for (size_t done = 0; done < n; done += W64) {
         const size_t i = reverse ? n - W64 - done : done;
         v_f64 v = load_lanes(x, i, in), low = lower, high = upper;
+        __builtin_prefetch((const char *)x + i * bytes + w->ahead);
         if (scaled)
             v *= splat_f64(SCALED);
         if (reverse)
@@ -224,7 +227,10 @@ static int exponent_of(double x) {
 }
 
 static double power_of_two(int exponent) {
-    return exponent < -1022 ? ldexp(1, exponent) : sigma_f64(exponent) / 1.5;
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return exponent < -1022 ? ldexp(1, exponent) : power;
 }
 
 static bounds bounds_of(double largest, double smallest, tally_dtype type) {
