@@ -68,7 +68,8 @@ static void start(const scan_case *c, const tally_exact_type_kernels *kernels, c
 static void check_level(const scan_case *c, const unsigned char *x, const tally_exact_kernels *level) {
     static unsigned char copy[sizeof input];
     const tally_exact_type_kernels *kernels = tally_exact_of_type(level, c->in->type);
-    const tally_exact_scan how = {{c->reverse, c->exclusive, false, 0}, layout_of(c), c->out->type, true};
+    const tally_cpu_scan_options options = {c->reverse, c->exclusive, (c->seed & 2) != 0, 0};
+    const tally_exact_scan how = {options, layout_of(c), c->out->type, true};
     tally_exact_state state;
     unsigned char *out = output + c->seed % 5 * c->out->size;
     memcpy(copy, x, (c->n + c->before) * c->in->size);
@@ -246,6 +247,41 @@ static void prefixes_that_grow(void **unused) {
         }
 }
 
+/* After some 2^40, some hundred elements are each a little less than half of a unit, so that integers may not see them.
+ * They decide about a tie; or a prefix is next to a tie, in bits that a float does not have; or it is small. */
+static void rests_that_add_up(void **unused) {
+    (void)unused;
+    for (int f = 0; f < FORMATS; f++)
+        for (uint64_t seed = 0; seed < 128; seed++) {
+            const float_format *format = &float_formats[f];
+            const int unit = -8 - (int)(seed % 16);
+            if (format->exponent_bits < 8)
+                continue;
+            uint64_t r = seed;
+            const double sign = oracle_random(&r) & 1 ? -1 : 1, start = ldexp(1, 40), offset = ldexp(1, 10);
+            const double rest = sign * ldexp(1 - ldexp(1, -format->fraction_bits), unit - 1);
+            for (size_t i = 0; i < LARGEST; i++)
+                encode(format, i == 0 ? start : i == 1 ? offset : 0, i);
+            for (size_t block = 1024; block + 1024 <= LARGEST; block += 1024) {
+                const size_t count = 300 + oracle_random(&r) % 150;
+                const double tie = sign * ldexp(1, 39 - format->fraction_bits);
+                const double below = -sign * ldexp((double)(oracle_random(&r) % 256), unit);
+                const double beside = sign * ldexp(1, exponent_from(&r, unit + 8, 12));
+                const double steps[3][3] = {{tie, below, -offset}, {tie, beside, -offset}, {-start, 0, 0}};
+                const double *const chosen = steps[oracle_random(&r) % 3];
+                for (size_t k = 0; k < count; k++) {
+                    encode(format, rest, block + k);
+                    encode(format, -rest, block + 1023 - k);
+                }
+                for (size_t k = 0; k < 3; k++) {
+                    encode(format, chosen[k], block + count + k);
+                    encode(format, -chosen[k], block + 1023 - count - k);
+                }
+            }
+            check_some(format, format, "rests that add up", seed, LARGEST, input);
+        }
+}
+
 /* Long runs in one direction, so that the state's limbs are needed after many certain blocks. */
 static void rare_ties_in_long_arrays(void **unused) {
     (void)unused;
@@ -303,6 +339,7 @@ int main(void) {
         cmocka_unit_test(prefixes_on_and_beside_ties), cmocka_unit_test(ties_after_a_tiny_beginning),
         cmocka_unit_test(rare_ties_in_long_arrays),    cmocka_unit_test(specials_in_later_blocks),
         cmocka_unit_test(prefixes_that_grow),          cmocka_unit_test(hostile_environments),
+        cmocka_unit_test(rests_that_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
