@@ -21,7 +21,7 @@ enum {
     /* A block's prefixes are expected to grow by fewer largest elements. Between two looks at them a kernel adds 32. */
     LIKELY_GROWTH = 64,
     LEAST_BY_UNITS = 512, /* elements: 300 f32 took 0.60 ns each without units and 0.65 with them */
-    SLOTS = 8, /* before and behind the results, of which one is for the result before the block */
+    SLOTS = 8,            /* before and behind the results, of which one is for the result before the block */
     /* The largest number of roundings on the way to a prefix of rests is one for each vector and 4; the others are
      * slack for the roundings of the bounds themselves. */
     MORE_ROUNDINGS = 16
@@ -52,7 +52,7 @@ typedef struct scanner {
     double growth;    /* by how much the last block changed the prefix */
     int until_summed; /* blocks until it is tried again to sum rests instead of scanning them */
     int wait;         /* how many it was last, if it failed */
-    bool by_units; /* blocks are tried with integers */
+    bool by_units;    /* blocks are tried with integers */
     units units;
     _Alignas(64) double results[SCAN_BLOCK + 2 * SLOTS];
     _Alignas(64) double others[SCAN_BLOCK];
@@ -354,7 +354,8 @@ static void repair(scanner *s, size_t count, size_t n, char *results) {
 
 /* ------------------------------------------------------------------------------------ arrays ------------- */
 
-/* The results of the next 'count' elements by integers in the unit chosen, at 'to'. If that does not work, no unit is. */
+/* The results of the next 'count' elements by integers in the unit chosen, at 'to'. If that does not work, no unit is.
+ */
 static bool scan_in_chosen_unit(scanner *s, size_t count, char *to, bool streamed) {
     const tally_cpu_scan_options *o = &s->how->options;
     const unit_block how = {.out = s->how->out, .reverse = o->reverse, .streamed = streamed, .ahead = o->ahead};

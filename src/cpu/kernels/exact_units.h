@@ -1,8 +1,9 @@
-/* Blocks of an exact scan whose prefixes are integers: f32, f16 and bf16 with AVX-512. A unit, a power of two, is chosen
- * such that prefixes are less than 2^62 units. If all elements are multiples of it, so are all prefixes, and each result
- * is a prefix rounded once by its conversion. The processor's inexact flag says afterwards whether they were. If not, or
- * if what came before is no multiple, each prefix is known up to an error. Then no boundary between results, all of
- * which are multiples of a larger power of two, may lie within that error; docs/exact-scans.md has the argument.
+/* Blocks of an exact scan whose prefixes are integers: f32, f16 and bf16 with AVX-512. A unit, a power of two, is
+ * chosen such that prefixes are less than 2^62 units. If all elements are multiples of it, so are all prefixes, and
+ * each result is a prefix rounded once by its conversion. The processor's inexact flag says afterwards whether they
+ * were. If not, or if what came before is no multiple, each prefix is known up to an error. Then no boundary between
+ * results, all of which are multiples of a larger power of two, may lie within that error; docs/exact-scans.md has the
+ * argument.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CPU_KERNELS_EXACT_UNITS_H
@@ -13,8 +14,8 @@
 enum {
     QUAD = 4, /* vectors; lane l has elements 4 l to 4 l + 3, so neighbours are added up without a shuffle */
     OF_QUAD = QUAD * W64,
-    MOST_BITS = 62,           /* of a prefix */
-    MOST_ERROR = 1 << 20     /* of it, in units */
+    MOST_BITS = 62,      /* of a prefix */
+    MOST_ERROR = 1 << 20 /* of it, in units */
 };
 
 /* A stretch of a block. */
@@ -24,18 +25,18 @@ typedef struct unit_block {
     size_t quads;
     tally_dtype out;
     bool reverse, streamed;
-    ptrdiff_t ahead; /* bytes, of elements that are prefetched */
-    float scale, unit;   /* the scale is the unit's reciprocal */
-    int64_t prefix;      /* of the elements before, then of those after; plus the largest error, if guarded */
+    ptrdiff_t ahead;       /* bytes, of elements that are prefetched */
+    float scale, unit;     /* the scale is the unit's reciprocal */
+    int64_t prefix;        /* of the elements before, then of those after; plus the largest error, if guarded */
     uint64_t cell, margin; /* guarded: no prefix may be at most 'margin' above a multiple of cell + 1 */
-    float least;         /* magnitude of a result in units, if guarded */
+    float least;           /* magnitude of a result in units, if guarded */
 } unit_block;
 
 /* Prefixes as integers. */
 typedef struct units {
     bool chosen;
-    bool has_rests; /* the last block had */
-    int exponent;   /* a unit is 2^exponent */
+    bool has_rests;  /* the last block had */
+    int exponent;    /* a unit is 2^exponent */
     int wait, until; /* blocks that are done otherwise after a failure */
     int64_t prefix;
     double left, left_error; /* what is left of the prefix that it began with, and that one's error */
@@ -54,7 +55,8 @@ typedef struct unit_kernel {
 } unit_kernel;
 
 /* Elements in quads. */
-ALWAYS_INLINE void load_quad(const unit_block *b, const unit_kernel *k, size_t i, const tally_dtype in, __m512i v[QUAD]) {
+ALWAYS_INLINE void load_quad(const unit_block *b, const unit_kernel *k, size_t i, const tally_dtype in,
+                             __m512i v[QUAD]) {
     const size_t bytes = in == TALLY_F32 ? sizeof(float) : sizeof(uint16_t);
     const char *const x = (const char *)b->x + (b->reverse ? b->quads - 1 - i : i) * OF_QUAD * bytes;
     __m512 pairs[2];
@@ -66,8 +68,8 @@ ALWAYS_INLINE void load_quad(const unit_block *b, const unit_kernel *k, size_t i
         UNROLL_8 for (int j = 0; j < 2; j++) pairs[j] = _mm512_permutex2var_ps(first, k->in[j], second);
     } else if (in == TALLY_BF16) {
         const __m512i words = _mm512_loadu_si512(x);
-        UNROLL_8 for (int j = 0; j < 2; j++) pairs[j] = _mm512_mul_ps(
-            _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(0xaaaaaaaa, k->in[j], words)), k->scale);
+        UNROLL_8 for (int j = 0; j < 2; j++) pairs[j] =
+            _mm512_mul_ps(_mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(0xaaaaaaaa, k->in[j], words)), k->scale);
     } else {
         const __m512i words = _mm512_permutexvar_epi16(k->in[0], _mm512_loadu_si512(x));
         pairs[0] = _mm512_mul_ps(_mm512_cvtph_ps(_mm512_castsi512_si256(words)), k->scale);
@@ -131,8 +133,7 @@ ALWAYS_INLINE void store_quad(const unit_block *b, const unit_kernel *k, size_t 
         store_line(to, _mm512_permutex2var_epi16(bits[0], k->out[0], bits[1]), b->streamed);
     } else {
         const __m512i words =
-            _mm512_inserti64x4(_mm512_castsi256_si512(narrow_quietly(pairs[0])),
-                               narrow_quietly(pairs[1]), 1);
+            _mm512_inserti64x4(_mm512_castsi256_si512(narrow_quietly(pairs[0])), narrow_quietly(pairs[1]), 1);
         store_line(to, _mm512_permutexvar_epi16(k->out[1], words), b->streamed);
     }
 }
@@ -276,8 +277,8 @@ static uint64_t error_of_units(const units *u) {
     return (error > 0 ? 2 + (uint64_t)error : 0) + u->rests;
 }
 
-/* Chooses the unit for prefixes from 'before' on. They are likely to grow by less than 'likely'; if that leaves room for
- * the unit of the elements, also for 'most'. False if there is none. */
+/* Chooses the unit for prefixes from 'before' on. They are likely to grow by less than 'likely'; if that leaves room
+ * for the unit of the elements, also for 'most'. False if there is none. */
 static bool choose_units(units *u, prefix before, bounds b, double likely, double most) {
     enum { LEAST = -126, MOST = 100 }; /* exponents whose powers of two are floats, as their reciprocals are */
     const double high_bound = __builtin_fabs(before.high);
@@ -324,7 +325,7 @@ static bool scan_in_units(units *u, const void *x, size_t n, tally_dtype in, uni
     }
     /* Results may be an eighth of the prefix before. */
     const int bits = 63 - __builtin_clzll((uint64_t)llabs(u->prefix) | 1), cell = bits - 27;
-    if (cell < 8 || most >> (cell - 4) != 0)
+    if (bits > MOST_BITS - 2 || cell < 8 || most >> (cell - 4) != 0)
         return false;
     b.cell = (UINT64_C(1) << cell) - 1;
     b.margin = 2 * most;
