@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "cpu/kernels/exact_units.h"
+#include "cpu/kernels/exact_integers.h"
 
 enum {
     /* Elements of a block. Its setup takes as long as 150 elements at most, as segments of one show. Elements and
@@ -370,8 +370,12 @@ static bool scan_in_new_unit(scanner *s, size_t count, bounds b, char *to) {
         u->until--;
         return false;
     }
-    const bool done = choose_units(u, s->before, b, likely_growth(s, b), (double)count * b.largest) &&
-                      scan_in_chosen_unit(s, count, to, false);
+    const double likely = likely_growth(s, b), most = (double)count * b.largest;
+    const bool may_be_one = s->functions->in != TALLY_F64 && s->to != TO_F64;
+    const bool may_be_two = tally_dtype_size(s->functions->in) >= sizeof(float) && s->to != TO_NARROW;
+    const bool done =
+        (may_be_one && choose_units(u, s->before, b, likely, most) && scan_in_chosen_unit(s, count, to, false)) ||
+        (may_be_two && choose_two_units(u, s->before, b, likely, most) && scan_in_chosen_unit(s, count, to, false));
     u->wait = done ? 0 : u->wait == 0 ? 1 : u->wait < BLOCKS_PER_LOOK ? 2 * u->wait : (int)BLOCKS_PER_LOOK;
     u->until = u->wait;
     return done;
@@ -498,7 +502,7 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     s.no_rests = false;
     s.growth = 0;
     s.until_summed = s.wait = 0;
-    s.by_units = HAVE_UNITS && n >= LEAST_BY_UNITS && functions->in != TALLY_F64 && s.to != TO_F64 && flags_work();
+    s.by_units = HAVE_UNITS && n >= LEAST_BY_UNITS && flags_work();
     s.units.chosen = false;
     s.units.until = s.units.wait = 0;
     s.before = prefix_of_state(before);

@@ -14,37 +14,27 @@
 enum {
     QUAD = 4, /* vectors; lane l has elements 4 l to 4 l + 3, so neighbours are added up without a shuffle */
     OF_QUAD = QUAD * W64,
-    MOST_BITS = 62,      /* of a prefix */
-    MOST_ERROR = 1 << 20 /* of it, in units */
+    OF_PAIR = 2 * W64,
+    LEVELS = 2,     /* of prefixes that are pairs of integers */
+    MOST_BITS = 62, /* of one integer */
 };
 
-/* A stretch of a block. */
+/* A stretch of a block, for either kind of kernel. */
 typedef struct unit_block {
     const void *x;
     void *results;
-    size_t quads;
+    size_t groups; /* quads, or pairs of vectors */
     tally_dtype out;
     bool reverse, streamed;
-    ptrdiff_t ahead;       /* bytes, of elements that are prefetched */
-    float scale, unit;     /* the scale is the unit's reciprocal */
-    int64_t prefix;        /* of the elements before, then of those after; plus the largest error, if guarded */
-    uint64_t cell, margin; /* guarded: no prefix may be at most 'margin' above a multiple of cell + 1 */
-    float least;           /* magnitude of a result in units, if guarded */
+    ptrdiff_t ahead;        /* bytes, of elements that are prefetched */
+    float scale, unit;      /* the scale is the unit's reciprocal */
+    double sigma[LEVELS];   /* of pairs */
+    int64_t prefix[LEVELS]; /* of the elements before, then of those after; plus the largest error, if guarded */
+    uint64_t cell, margin;  /* guarded: no prefix may be at most 'margin' above a multiple of cell + 1 */
+    float least;            /* magnitude of a result in units, if guarded */
 } unit_block;
 
-/* Prefixes as integers. */
-typedef struct units {
-    bool chosen;
-    bool has_rests;  /* the last block had */
-    int exponent;    /* a unit is 2^exponent */
-    int wait, until; /* blocks that are done otherwise after a failure */
-    int64_t prefix;
-    double left, left_error; /* what is left of the prefix that it began with, and that one's error */
-    uint64_t rests;          /* what is left of elements since, at most, in units */
-} units;
-
 #if defined(__AVX512DQ__)
-enum { HAVE_UNITS = 1 };
 #define ROUND(direction) (_MM_FROUND_##direction | _MM_FROUND_NO_EXC)
 
 typedef struct unit_kernel {
@@ -58,7 +48,7 @@ typedef struct unit_kernel {
 ALWAYS_INLINE void load_quad(const unit_block *b, const unit_kernel *k, size_t i, const tally_dtype in,
                              __m512i v[QUAD]) {
     const size_t bytes = in == TALLY_F32 ? sizeof(float) : sizeof(uint16_t);
-    const char *const x = (const char *)b->x + (b->reverse ? b->quads - 1 - i : i) * OF_QUAD * bytes;
+    const char *const x = (const char *)b->x + (b->reverse ? b->groups - 1 - i : i) * OF_QUAD * bytes;
     __m512 pairs[2];
     for (size_t line = 0; line < OF_QUAD * bytes; line += 64)
         __builtin_prefetch(x + b->ahead + line);
@@ -119,7 +109,7 @@ ALWAYS_INLINE __m256i narrow_quietly(__m512 v) {
 ALWAYS_INLINE void store_quad(const unit_block *b, const unit_kernel *k, size_t i, const bool is_narrow,
                               const __m512 pairs[2]) {
     const size_t bytes = is_narrow ? sizeof(uint16_t) : sizeof(float);
-    char *const to = (char *)b->results + (b->reverse ? b->quads - 1 - i : i) * OF_QUAD * bytes;
+    char *const to = (char *)b->results + (b->reverse ? b->groups - 1 - i : i) * OF_QUAD * bytes;
     if (!is_narrow) {
         UNROLL_8 for (int j = 0; j < 2; j++) store_line(
             to + 64 * j, _mm512_castps_si512(_mm512_permutex2var_ps(pairs[0], k->out[j], pairs[1])), b->streamed);
@@ -195,14 +185,14 @@ ALWAYS_INLINE bool scan_quads(unit_block *b, const tally_dtype in, const bool is
     unit_kernel k = {
         .scale = _mm512_set1_ps(b->scale),
         .unit = _mm512_set1_ps(b->unit),
-        .prefix = _mm512_set1_epi64(b->prefix),
+        .prefix = _mm512_set1_epi64(b->prefix[0]),
         .cell = _mm512_set1_epi64((int64_t)b->cell),
         .margin = _mm512_set1_epi64(-1),
         .least = _mm512_set1_epi32((int32_t)least),
         .most = _mm512_setzero_si512(),
     };
     set_places(&k, b, in, is_narrow);
-    const size_t last = b->quads - 1;
+    const size_t last = b->groups - 1;
     __m512i now[QUAD], next[QUAD], later[QUAD];
     load_quad(b, &k, 0, in, now);
     load_quad(b, &k, last > 0, in, next);
@@ -215,7 +205,7 @@ ALWAYS_INLINE bool scan_quads(unit_block *b, const tally_dtype in, const bool is
         memcpy(now, next, sizeof now);
         memcpy(next, later, sizeof next);
     }
-    b->prefix = _mm_cvtsi128_si64(_mm512_castsi512_si128(k.prefix));
+    b->prefix[0] = _mm_cvtsi128_si64(_mm512_castsi512_si128(k.prefix));
     const uint32_t most = 2 * tally_bits_of_float(0x1p62f) - least;
     return _mm512_reduce_max_epu32(k.most) < most && (!guarded || _mm512_reduce_min_epu64(k.margin) > b->margin);
 }
@@ -236,109 +226,6 @@ static bool run_quads(unit_block *b, tally_dtype in, bool guarded) {
                               : run_units_f32(b, guarded);
 }
 
-#else
-enum { HAVE_UNITS = 0 };
-
-static bool run_quads(unit_block *b, tally_dtype in, bool guarded) {
-    return b->quads == 0 && in == TALLY_F64 && guarded;
-}
 #endif
-
-/* n elements at 'x': quads, and what is left over with zeros behind it, in the order of the scan. */
-static bool run_units(unit_block b, const char *x, size_t n, tally_dtype in, bool guarded, char *results,
-                      int64_t *sum) {
-    const size_t left = n % OF_QUAD, in_bytes = tally_dtype_size(in), out_bytes = tally_dtype_size(b.out);
-    const size_t quads_at = b.reverse ? left : 0, left_at = b.reverse ? 0 : n - left;
-    const size_t padded_at = b.reverse ? OF_QUAD - left : 0;
-    bool certain = true;
-    b.prefix = *sum;
-    b.quads = n / OF_QUAD;
-    b.x = x + quads_at * in_bytes;
-    b.results = results + quads_at * out_bytes;
-    if (b.quads > 0)
-        certain = run_quads(&b, in, guarded);
-    if (left > 0) {
-        float elements[OF_QUAD] = {0}, sums[OF_QUAD];
-        memcpy((char *)elements + padded_at * in_bytes, x + left_at * in_bytes, left * in_bytes);
-        b.quads = 1;
-        b.x = elements;
-        b.results = sums;
-        b.streamed = false;
-        certain &= run_quads(&b, in, guarded);
-        memcpy(results + left_at * out_bytes, (char *)sums + padded_at * out_bytes, left * out_bytes);
-    }
-    *sum = b.prefix;
-    return certain;
-}
-
-/* By how many units a prefix may be wrong. */
-static uint64_t error_of_units(const units *u) {
-    const double error = (__builtin_fabs(u->left) + u->left_error) * power_of_two(-u->exponent);
-    return (error > 0 ? 2 + (uint64_t)error : 0) + u->rests;
-}
-
-/* Chooses the unit for prefixes from 'before' on. They are likely to grow by less than 'likely'; if that leaves room
- * for the unit of the elements, also for 'most'. False if there is none. */
-static bool choose_units(units *u, prefix before, bounds b, double likely, double most) {
-    enum { LEAST = -126, MOST = 100 }; /* exponents whose powers of two are floats, as their reciprocals are */
-    const double high_bound = __builtin_fabs(before.high);
-    const int roomy = exponent_of(high_bound + most) + 2 - MOST_BITS;
-    const int tight = exponent_of(high_bound + likely) + 2 - MOST_BITS;
-    const int exponent = roomy < tight || roomy <= b.lowest ? roomy : tight;
-    if (before.scaled || exponent > MOST)
-        return false;
-    u->exponent = exponent > LEAST ? exponent : LEAST;
-    u->has_rests = b.lowest < u->exponent;
-    const double unit = power_of_two(u->exponent), scale = power_of_two(-u->exponent);
-    const int64_t high = (int64_t)(before.high * scale), low = (int64_t)(before.low * scale);
-    double lost;
-    u->prefix = high + low;
-    u->left = two_sum(before.high - (double)high * unit, before.low - (double)low * unit, &lost);
-    u->left_error = before.error + __builtin_fabs(lost);
-    u->rests = 0;
-    return before.error < MOST_ERROR * unit;
-}
-
-static prefix prefix_of_units(const units *u) {
-    const double unit = power_of_two(u->exponent), high = (double)u->prefix;
-    prefix p = {0};
-    double lost;
-    p.low = two_sum((double)(u->prefix - (int64_t)high) * unit, u->left, &lost);
-    p.high = two_sum(high * unit, p.low, &p.low);
-    p.error = (u->left_error + (double)u->rests * unit + __builtin_fabs(lost)) * (1 + 0x1p-50);
-    return p;
-}
-
-/* The results of n elements. False if not all are certain: then nothing has changed. */
-static bool scan_in_units(units *u, const void *x, size_t n, tally_dtype in, unit_block b, void *results) {
-    const uint64_t error = error_of_units(u), most = error + n / 2 + 1;
-    int64_t after = u->prefix;
-    b.scale = (float)power_of_two(-u->exponent);
-    b.unit = (float)power_of_two(u->exponent);
-    if (error == 0 && !u->has_rests) {
-        tally_fpenv_clear();
-        const bool certain = run_units(b, x, n, in, false, results, &after);
-        if (!tally_fpenv_inexact(results)) {
-            u->prefix = certain ? after : u->prefix;
-            return certain;
-        }
-    }
-    /* Results may be an eighth of the prefix before. */
-    const int bits = 63 - __builtin_clzll((uint64_t)llabs(u->prefix) | 1), cell = bits - 27;
-    if (bits > MOST_BITS - 2 || cell < 8 || most >> (cell - 4) != 0)
-        return false;
-    b.cell = (UINT64_C(1) << cell) - 1;
-    b.margin = 2 * most;
-    b.least = (float)power_of_two(cell + 25);
-    after = u->prefix + (int64_t)most;
-    tally_fpenv_clear();
-    const bool certain = run_units(b, x, n, in, true, results, &after);
-    u->has_rests = tally_fpenv_inexact(results);
-    if (certain) {
-        u->prefix = after - (int64_t)most;
-        u->rests += u->has_rests ? n / 2 + 1 : 0;
-    }
-    return certain;
-}
 
 #endif
