@@ -82,7 +82,7 @@ static uint64_t error_of_units(const units *u) {
 
 /* Chooses the unit for prefixes from 'before' on. They are likely to grow by less than 'likely'; if that leaves room
  * for the unit of the elements, also for 'most'. False if there is none. */
-static bool choose_units(units *u, prefix before, bounds b, double likely, double most) {
+static bool choose_unit(units *u, prefix before, bounds b, double likely, double most) {
     enum { LEAST = -126, MOST = 100 }; /* exponents whose powers of two are floats, as their reciprocals are */
     const double high_bound = __builtin_fabs(before.high);
     const int roomy = exponent_of(high_bound + most) + 2 - MOST_BITS;
@@ -103,23 +103,33 @@ static bool choose_units(units *u, prefix before, bounds b, double likely, doubl
     return before.error < MOST_ERROR * unit;
 }
 
-/* The same for two. They take no rests, so the prefix before must have none either. */
-static bool choose_two_units(units *u, prefix before, bounds b, double likely, double most) {
+/* Whether doubles would have rests. */
+static bool need_two_units(prefix before, bounds b, double most) {
+    return b.lowest < exponent_of(__builtin_fabs(before.high) + most) - 50;
+}
+
+/* The same for two, of which this is the larger one's exponent. They take no rests. */
+static bool choose_two_units(prefix before, bounds b, double likely, double most, int *exponent) {
     enum { LEAST = -1074 + UNITS_APART, MOST = 960 }; /* so that nothing underflows or overflows */
     const double high_bound = __builtin_fabs(before.high);
     const int roomy = exponent_of(high_bound + most) - 50, tight = exponent_of(high_bound + likely) - 50;
-    const int exponent = roomy < tight || roomy <= b.lowest + UNITS_APART ? roomy : tight;
-    u->exponent = exponent > LEAST ? exponent : LEAST;
-    if (before.scaled || before.error != 0 || exponent > MOST || b.lowest < u->exponent - UNITS_APART)
-        return false;
+    *exponent = roomy < tight || roomy <= b.lowest + UNITS_APART ? roomy : tight;
+    *exponent = *exponent > LEAST ? *exponent : LEAST;
+    return !before.scaled && *exponent <= MOST && b.lowest >= *exponent - UNITS_APART;
+}
+
+/* False if the prefix before is no multiple of the small unit. */
+static bool begin_two_units(units *u, prefix before, int exponent) {
     /* Powers of two in steps, since a small unit's reciprocal may be none. */
-    const double unit = power_of_two(u->exponent), upper = before.high / unit;
+    const double unit = power_of_two(exponent), upper = before.high / unit;
     const int64_t high = (int64_t)upper;
     const double scale = 0x1p41, rest = (upper - (double)high) * scale, low = before.low / unit * scale;
     u->are_two = true;
+    u->exponent = exponent;
     u->prefix[0] = high;
     u->prefix[1] = (int64_t)rest + (int64_t)low;
-    return (double)(int64_t)rest == rest && (double)(int64_t)low == low && low * 0x1p-41 * unit == before.low;
+    return before.error == 0 && (double)(int64_t)rest == rest && (double)(int64_t)low == low &&
+           low / scale * unit == before.low;
 }
 
 static prefix prefix_of_units(const units *u) {

@@ -20,8 +20,9 @@ enum {
     SCAN_BLOCK = 1024,
     /* A block's prefixes are expected to grow by fewer largest elements. Between two looks at them a kernel adds 32. */
     LIKELY_GROWTH = 64,
-    LEAST_BY_UNITS = 512, /* elements: 300 f32 took 0.60 ns each without units and 0.65 with them */
-    SLOTS = 8,            /* before and behind the results, of which one is for the result before the block */
+    LEAST_BY_ONE_UNIT = 512, /* elements: 300 f32 took 0.60 ns each without units and 0.65 with them */
+    LEAST_BY_TWO_UNITS = 16,
+    SLOTS = 8, /* before and behind the results, of which one is for the result before the block */
     /* The largest number of roundings on the way to a prefix of rests is one for each vector and 4; the others are
      * slack for the roundings of the bounds themselves. */
     MORE_ROUNDINGS = 16
@@ -363,19 +364,34 @@ static bool scan_in_chosen_unit(scanner *s, size_t count, char *to, bool streame
     return s->units.chosen;
 }
 
-/* Chooses a unit for the next elements, and takes it. If that does not work, it is not tried for some blocks. */
+/* Chooses a unit for the next elements, or two, and takes them. If that does not work, it is not tried for some blocks.
+ * Two need an exact prefix. Where one has to guard against rests and failed, they are better. */
 static bool scan_in_new_unit(scanner *s, size_t count, bounds b, char *to) {
     units *const u = &s->units;
     if (u->until > 0) {
         u->until--;
         return false;
     }
+    const bool are_wide = s->functions->in == TALLY_F64 || s->to == TO_F64;
+    const bool may_be_two = s->in_bytes >= sizeof(float) && s->to != TO_NARROW;
     const double likely = likely_growth(s, b), most = (double)count * b.largest;
-    const bool may_be_one = s->functions->in != TALLY_F64 && s->to != TO_F64;
-    const bool may_be_two = tally_dtype_size(s->functions->in) >= sizeof(float) && s->to != TO_NARROW;
-    const bool done =
-        (may_be_one && choose_units(u, s->before, b, likely, most) && scan_in_chosen_unit(s, count, to, false)) ||
-        (may_be_two && choose_two_units(u, s->before, b, likely, most) && scan_in_chosen_unit(s, count, to, false));
+    int exponent = 0;
+    if (s->n < LEAST_BY_ONE_UNIT && !(may_be_two && (are_wide || need_two_units(s->before, b, most))))
+        return false;
+    if (!flags_work())
+        return false;
+    const bool one = !are_wide && s->n >= LEAST_BY_ONE_UNIT && choose_unit(u, s->before, b, likely, most);
+    const bool two = may_be_two && choose_two_units(s->before, b, likely, most, &exponent);
+    bool done = false;
+    if (one && !(two && u->has_rests && s->before.error != 0))
+        done = scan_in_chosen_unit(s, count, to, false);
+    if (!done && two) {
+        if (s->before.error != 0) {
+            advance(s, s->done);
+            s->before = prefix_of_limbs(&s->state->limbs);
+        }
+        done = begin_two_units(u, s->before, exponent) && scan_in_chosen_unit(s, count, to, false);
+    }
     u->wait = done ? 0 : u->wait == 0 ? 1 : u->wait < BLOCKS_PER_LOOK ? 2 * u->wait : (int)BLOCKS_PER_LOOK;
     u->until = u->wait;
     return done;
@@ -502,7 +518,7 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     s.no_rests = false;
     s.growth = 0;
     s.until_summed = s.wait = 0;
-    s.by_units = HAVE_UNITS && n >= LEAST_BY_UNITS && flags_work();
+    s.by_units = HAVE_UNITS && n >= LEAST_BY_TWO_UNITS;
     s.units.chosen = false;
     s.units.until = s.units.wait = 0;
     s.before = prefix_of_state(before);
