@@ -18,9 +18,13 @@ enum {
     /* Elements of a block. Its setup takes as long as 150 elements at most, as segments of one show. Elements and
      * results stay in the first-level cache. */
     SCAN_BLOCK = 1024,
-    /* A block's prefixes are expected to grow by fewer largest elements. Between two looks at them a kernel adds 32. */
+    /* A block's prefixes are expected to grow by fewer largest elements. Between two looks at them a kernel adds a
+     * vector. */
     LIKELY_GROWTH = 64,
-    LEAST_BY_ONE_UNIT = 512, /* elements: 300 f32 took 0.60 ns each without units and 0.65 with them */
+    /* Scans of fewer elements do not pay for the choice of a unit: 300 f32 took 0.56 ns each without, 0.65 with one.
+     * Two units are for data that doubles take several times as long for: 30 f64 took 12.9 ns each without, 4.5 with
+     * two. */
+    LEAST_BY_ONE_UNIT = 512,
     LEAST_BY_TWO_UNITS = 16,
     SLOTS = 8, /* before and behind the results, of which one is for the result before the block */
     /* The largest number of roundings on the way to a prefix of rests is one for each vector and 4; the others are
@@ -53,7 +57,6 @@ typedef struct scanner {
     double growth;    /* by how much the last block changed the prefix */
     int until_summed; /* blocks until it is tried again to sum rests instead of scanning them */
     int wait;         /* how many it was last, if it failed */
-    bool by_units;    /* blocks are tried with integers */
     units units;
     _Alignas(64) double results[SCAN_BLOCK + 2 * SLOTS];
     _Alignas(64) double others[SCAN_BLOCK];
@@ -420,7 +423,7 @@ static void scan_elements(scanner *s, size_t count, char *results) {
     const bool reverse = s->how->options.reverse;
     const void *x = elements_at(s, s->done, count);
     char *const original = results;
-    if (s->units.chosen) {
+    if (HAVE_UNITS && s->units.chosen) {
         const bool done = scan_in_chosen_unit(s, count, results, false);
         s->before = prefix_of_units(&s->units);
         if (done)
@@ -443,7 +446,7 @@ static void scan_elements(scanner *s, size_t count, char *results) {
         walk(s, count, original);
         return;
     }
-    if (s->by_units && scan_in_new_unit(s, count, b, original)) {
+    if (HAVE_UNITS && s->n >= LEAST_BY_TWO_UNITS && scan_in_new_unit(s, count, b, original)) {
         s->before = prefix_of_units(&s->units);
         return;
     }
@@ -518,7 +521,6 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     s.no_rests = false;
     s.growth = 0;
     s.until_summed = s.wait = 0;
-    s.by_units = HAVE_UNITS && n >= LEAST_BY_TWO_UNITS;
     s.units.chosen = false;
     s.units.until = s.units.wait = 0;
     s.before = prefix_of_state(before);
@@ -532,7 +534,7 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     if (functions->in == TALLY_F64 && how->out == TALLY_BF16)
         walked = n; /* subnormal results would be rounded twice */
     while (s.done < n) {
-        if (s.units.chosen && !in_place && !how->options.exclusive && scan_block_in_units(&s))
+        if (HAVE_UNITS && s.units.chosen && !in_place && !how->options.exclusive && scan_block_in_units(&s))
             continue;
         const size_t count = next_count(&s, walked < n ? walked : n);
         memcpy(results + (reverse ? (ptrdiff_t)count : -1) * (ptrdiff_t)s.out_bytes, last, s.out_bytes);
@@ -550,7 +552,7 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
         write_results(&s, count, results);
         s.done += count;
     }
-    if (s.units.chosen)
+    if (HAVE_UNITS && s.units.chosen)
         s.before = prefix_of_units(&s.units);
     if (how->options.stream)
         end_stream();
