@@ -137,7 +137,7 @@ mutation scan_two_units_inexact $kernels/exact_integers.h 's/if (tally_fpenv_ine
 mutation scan_two_units_stray $kernels/exact_two_units.h 's/return _mm512_test_epi64_mask(k.strayed, .*/return true;/'
 mutation scan_two_units_sums_stray $kernels/exact_two_units.h 's/            if (l == 0)/            if (l == 2)/'
 mutation scan_two_units_low $kernels/exact_integers.h 's/(double)(int64_t)low == low/true/'
-mutation scan_two_units_round_twice $kernels/exact_two_units.h 's/_mm512_mask_blend_pd(odd, above, below)/high + low/'
+mutation scan_two_units_round_twice $kernels/exact_two_units.h 's/_mm512_mask_blend_pd(odd, above, below)/_mm512_add_round_pd(high, low, ROUND(TO_NEAREST_INT))/'
 mutation scan_reads_its_output $kernels/exact_scan.h 's/if (in_place \&\& /if (0 \&\& /'
 mutation scan_infinity_settles $kernels/exact_scan.h 's/(b.finite || is_settled(s->state))/1/'
 mutation scan_loses_negative_zeros $kernels/exact_scan.h 's/zeros > 0 || is_sum_of_negative_zeros(before) ? zeros + 1 : 0/0/'

@@ -144,7 +144,7 @@ static int exponent_from(uint64_t *r, int low, int high) {
 }
 
 /* Prefixes that go up to a number of 'precision' bits, then on a tie, to either side of it by 'little', and down again.
- * All elements are numbers of the input's type. */
+ * All elements are numbers of the input's type. Of some seeds they span so few bits that two integers take them. */
 static size_t fill_with_ties(const float_format *in, int precision, int lowest, int highest, uint64_t seed,
                              double *values) {
     size_t n = 0;
@@ -156,9 +156,11 @@ static size_t fill_with_ties(const float_format *in, int precision, int lowest, 
         const int exponent = exponent_from(&r, least, highest);
         const uint64_t significand = (UINT64_C(1) << (precision - 1)) | oracle_random(&r) >> (65 - precision);
         const double number = ldexp((double)significand, exponent - precision + 1);
-        const int below = exponent - precision - 1, near = below - 60 > in->lowest ? below - 60 : in->lowest;
+        const int below = exponent - precision - 1, close = seed % 4 == 1 ? 30 : 60;
+        const int near = below - close > in->lowest ? below - close : in->lowest;
         const double half = ldexp(1, exponent - precision);
-        const double little = ldexp(1, exponent_from(&r, oracle_random(&r) & 1 ? near : in->lowest, below));
+        const double little =
+            ldexp(1, exponent_from(&r, close == 30 || oracle_random(&r) & 1 ? near : in->lowest, below));
         const double steps[] = {number, half, little, -little, -little, little, -half, -number};
         const double sign = oracle_random(&r) & 1 ? -1 : 1;
         const size_t stay = oracle_random(&r) % 4 == 0 ? 6 : 8; /* sometimes on the tie */
@@ -189,7 +191,7 @@ static void prefixes_on_and_beside_ties(void **unused) {
                 const float_format *from = &float_formats[in], *to = &float_formats[out];
                 const int precision =
                     to->fraction_bits < from->fraction_bits ? to->fraction_bits + 1 : from->fraction_bits + 1;
-                const int top = (1 << (from->exponent_bits - 1)) - 2, spread = 1 << (seed % 12);
+                const int top = (1 << (from->exponent_bits - 1)) - 2, spread = seed % 4 == 1 ? 1 : 1 << (seed % 12);
                 const int middle = seed % 3 == 0   ? 0
                                    : seed % 3 == 1 ? top - spread
                                                    : from->lowest + spread + 2 * precision;
