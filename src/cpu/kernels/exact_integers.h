@@ -157,7 +157,7 @@ static bool scan_in_two_units(units *u, const void *x, size_t n, tally_dtype in,
     /* Whole large units go from the rests' sum to the other. */
     const int64_t half = INT64_C(1) << (UNITS_APART - 1), whole = (b.prefix[1] + half) >> UNITS_APART;
     u->prefix[0] = b.prefix[0] + whole;
-    u->prefix[1] = b.prefix[1] - (whole << UNITS_APART);
+    u->prefix[1] = b.prefix[1] - whole * (INT64_C(1) << UNITS_APART);
     return true;
 }
 

@@ -108,7 +108,7 @@ ALWAYS_INLINE bool scan_pairs(unit_block *b, const tally_dtype in, const target 
     }
     UNROLL_8 for (int l = 0; l < LEVELS; l++) b->prefix[l] =
         _mm_cvtsi128_si64(_mm512_castsi512_si128(_mm512_sub_epi64(k.prefix[l], (__m512i)k.sigma[l])));
-    return _mm512_test_epi64_mask(k.strayed, _mm512_set1_epi64(~(int64_t)0 << 52)) == 0;
+    return _mm512_test_epi64_mask(k.strayed, _mm512_set1_epi64(INT64_MIN >> 11)) == 0;
 }
 
 #define DEFINE_RUN_PAIRS(tag, type)                                                                                    \
