@@ -68,7 +68,8 @@ static void start(const scan_case *c, const tally_exact_type_kernels *kernels, c
 static void check_level(const scan_case *c, const unsigned char *x, const tally_exact_kernels *level) {
     static unsigned char copy[sizeof input];
     const tally_exact_type_kernels *kernels = tally_exact_of_type(level, c->in->type);
-    const tally_exact_scan how = {{c->reverse, c->exclusive, false, 0}, layout_of(c), c->out->type, true};
+    const tally_cpu_scan_options options = {c->reverse, c->exclusive, (c->seed & 2) != 0, 0};
+    const tally_exact_scan how = {options, layout_of(c), c->out->type, true};
     tally_exact_state state;
     unsigned char *out = output + c->seed % 5 * c->out->size;
     memcpy(copy, x, (c->n + c->before) * c->in->size);
@@ -143,7 +144,7 @@ static int exponent_from(uint64_t *r, int low, int high) {
 }
 
 /* Prefixes that go up to a number of 'precision' bits, then on a tie, to either side of it by 'little', and down again.
- * All elements are numbers of the input's type. */
+ * All elements are numbers of the input's type. Of some seeds they span so few bits that two integers take them. */
 static size_t fill_with_ties(const float_format *in, int precision, int lowest, int highest, uint64_t seed,
                              double *values) {
     size_t n = 0;
@@ -155,9 +156,11 @@ static size_t fill_with_ties(const float_format *in, int precision, int lowest, 
         const int exponent = exponent_from(&r, least, highest);
         const uint64_t significand = (UINT64_C(1) << (precision - 1)) | oracle_random(&r) >> (65 - precision);
         const double number = ldexp((double)significand, exponent - precision + 1);
-        const int below = exponent - precision - 1, near = below - 60 > in->lowest ? below - 60 : in->lowest;
+        const int below = exponent - precision - 1, close = seed % 4 == 1 ? 30 : 60;
+        const int near = below - close > in->lowest ? below - close : in->lowest;
         const double half = ldexp(1, exponent - precision);
-        const double little = ldexp(1, exponent_from(&r, oracle_random(&r) & 1 ? near : in->lowest, below));
+        const double little =
+            ldexp(1, exponent_from(&r, close == 30 || oracle_random(&r) & 1 ? near : in->lowest, below));
         const double steps[] = {number, half, little, -little, -little, little, -half, -number};
         const double sign = oracle_random(&r) & 1 ? -1 : 1;
         const size_t stay = oracle_random(&r) % 4 == 0 ? 6 : 8; /* sometimes on the tie */
@@ -188,7 +191,7 @@ static void prefixes_on_and_beside_ties(void **unused) {
                 const float_format *from = &float_formats[in], *to = &float_formats[out];
                 const int precision =
                     to->fraction_bits < from->fraction_bits ? to->fraction_bits + 1 : from->fraction_bits + 1;
-                const int top = (1 << (from->exponent_bits - 1)) - 2, spread = 1 << (seed % 12);
+                const int top = (1 << (from->exponent_bits - 1)) - 2, spread = seed % 4 == 1 ? 1 : 1 << (seed % 12);
                 const int middle = seed % 3 == 0   ? 0
                                    : seed % 3 == 1 ? top - spread
                                                    : from->lowest + spread + 2 * precision;
@@ -243,6 +246,41 @@ static void prefixes_that_grow(void **unused) {
                 encode(format, sign * value, reverse ? n - 1 - i : i);
             }
             check((scan_case){format, format, "growing prefixes", seed, n, 0, reverse, false, false}, input);
+        }
+}
+
+/* After some 2^40, some hundred elements are each a little less than half of a unit, so that integers may not see them.
+ * They decide about a tie; or a prefix is next to a tie, in bits that a float does not have; or it is small. */
+static void rests_that_add_up(void **unused) {
+    (void)unused;
+    for (int f = 0; f < FORMATS; f++)
+        for (uint64_t seed = 0; seed < 128; seed++) {
+            const float_format *format = &float_formats[f];
+            const int unit = -8 - (int)(seed % 16);
+            if (format->exponent_bits < 8)
+                continue;
+            uint64_t r = seed;
+            const double sign = oracle_random(&r) & 1 ? -1 : 1, start = ldexp(1, 40), offset = ldexp(1, 10);
+            const double rest = sign * ldexp(1 - ldexp(1, -format->fraction_bits), unit - 1);
+            for (size_t i = 0; i < LARGEST; i++)
+                encode(format, i == 0 ? start : i == 1 ? offset : 0, i);
+            for (size_t block = 1024; block + 1024 <= LARGEST; block += 1024) {
+                const size_t count = 300 + oracle_random(&r) % 150;
+                const double tie = sign * ldexp(1, 39 - format->fraction_bits);
+                const double below = -sign * ldexp((double)(oracle_random(&r) % 256), unit);
+                const double beside = sign * ldexp(1, exponent_from(&r, unit + 8, 12));
+                const double steps[3][3] = {{tie, below, -offset}, {tie, beside, -offset}, {-start, 0, 0}};
+                const double *const chosen = steps[oracle_random(&r) % 3];
+                for (size_t k = 0; k < count; k++) {
+                    encode(format, rest, block + k);
+                    encode(format, -rest, block + 1023 - k);
+                }
+                for (size_t k = 0; k < 3; k++) {
+                    encode(format, chosen[k], block + count + k);
+                    encode(format, -chosen[k], block + 1023 - count - k);
+                }
+            }
+            check_some(format, format, "rests that add up", seed, LARGEST, input);
         }
 }
 
@@ -303,6 +341,7 @@ int main(void) {
         cmocka_unit_test(prefixes_on_and_beside_ties), cmocka_unit_test(ties_after_a_tiny_beginning),
         cmocka_unit_test(rare_ties_in_long_arrays),    cmocka_unit_test(specials_in_later_blocks),
         cmocka_unit_test(prefixes_that_grow),          cmocka_unit_test(hostile_environments),
+        cmocka_unit_test(rests_that_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,7 @@ typedef struct window {
     bool scaled;
     double multiple, rest; /* of the prefix before the block */
     double lower, upper;   /* what is added to a multiple or, if rests are scanned, to a prefix of them */
+    ptrdiff_t ahead;       /* bytes, of elements that are prefetched */
 } window;
 
 typedef struct window_sums {
@@ -42,6 +43,12 @@ typedef struct bounds {
     int lowest;     /* all are multiples of 2^lowest */
     bool finite;
 } bounds;
+
+/* A prefix: within 'error' of high + low. */
+typedef struct prefix {
+    double high, low, error;
+    bool scaled; /* by 2^-SCALE */
+} prefix;
 
 typedef float half_vector __attribute__((vector_size(sizeof(v_f64) / 2)));
 typedef uint32_t half_bits __attribute__((vector_size(sizeof(v_f64) / 2)));
@@ -111,99 +118,17 @@ ALWAYS_INLINE v_f64 take_rests(window_scan *s, v_f64 *v, v_f64 sigma, const rest
     return part;
 }
 
-#if defined(__AVX512F__)
-/* Quads are four vectors, whose lane l has elements 4 l to 4 l + 3. Neighbours are added up without a shuffle then, and
- * prefixes of lanes are needed for 32 elements at a time instead of 8. */
-enum {
-    QUAD = 4,
-    OF_QUAD = QUAD * W64,
-    BLOCK_AHEAD = 1024 /* elements: the next block, which is looked at first. 2^18 f32 0.62 ns each instead of 0.69 */
-};
-
-ALWAYS_INLINE __m512 load_16_floats(const void *x, size_t i, const tally_dtype in) {
-    if (in == TALLY_F32)
-        return _mm512_loadu_ps((const char *)x + i * sizeof(float));
-    const __m256i bits = _mm256_loadu_si256((const __m256i *)(const void *)((const char *)x + i * sizeof(uint16_t)));
-    return in == TALLY_F16 ? _mm512_cvtph_ps(bits)
-                           : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
-}
-
-ALWAYS_INLINE void load_quad(const void *x, size_t i, const tally_dtype in, const bool reverse, v_f64 v[QUAD]) {
-    const __m512i two = _mm512_set1_epi32(2), forward = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, /* the first */
-                                                                          1, 5, 9, 13, 17, 21, 25, 29);
-    const __m512i first = reverse ? _mm512_sub_epi32(_mm512_set1_epi32(OF_QUAD - 1), forward) : forward;
-    const __m512i next = reverse ? _mm512_sub_epi32(first, two) : _mm512_add_epi32(first, two);
-    const ptrdiff_t bytes = in == TALLY_F32 ? sizeof(float) : sizeof(uint16_t), ahead = BLOCK_AHEAD * bytes;
-    const char *const later = (const char *)x + (ptrdiff_t)i * bytes + (reverse ? -ahead : ahead);
-    for (ptrdiff_t line = 0; line < OF_QUAD * bytes; line += 64)
-        _mm_prefetch(later + line, _MM_HINT_T0);
-    const __m512 a = load_16_floats(x, i, in), b = load_16_floats(x, i + 16, in);
-    _Alignas(64) float in_quads[OF_QUAD]; /* in memory: a conversion from there needs no shuffle */
-    _mm512_store_ps(in_quads, _mm512_permutex2var_ps(a, first, b));
-    _mm512_store_ps(in_quads + 16, _mm512_permutex2var_ps(a, next, b));
-    __asm__("" : "+m"(in_quads));
-    UNROLL_8 for (int j = 0; j < QUAD; j++) v[j] = (v_f64)_mm512_cvtps_pd(_mm256_load_ps(in_quads + 8 * j));
-}
-
-ALWAYS_INLINE void store_quad(float *to, const bool reverse, const half_vector v[QUAD]) {
-    const __m512i begin =
-        _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27); /* 16 elements' */
-    const __m512i four = _mm512_set1_epi32(4), last = _mm512_set1_epi32(OF_QUAD - 1);
-    const __m512i first = reverse ? _mm512_sub_epi32(last, begin) : begin;
-    const __m512i next = reverse ? _mm512_sub_epi32(first, four) : _mm512_add_epi32(first, four);
-    __m512 pairs[2];
-    UNROLL_8 for (int j = 0; j < 2; j++) {
-        const __m256d low = _mm256_castps_pd((__m256)v[2 * j]), high = _mm256_castps_pd((__m256)v[2 * j + 1]);
-        pairs[j] = _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castpd256_pd512(low), high, 1));
-    }
-    _mm512_storeu_ps(to, _mm512_permutex2var_ps(pairs[0], first, pairs[1]));
-    _mm512_storeu_ps(to + 16, _mm512_permutex2var_ps(pairs[0], next, pairs[1]));
-}
-
-/* Prefixes of a quad's elements and all before. */
-ALWAYS_INLINE void prefixes_of_quad(v_f64 v[QUAD], v_f64 *before) {
-    UNROLL_8 for (int j = 1; j < QUAD; j++) v[j] += v[j - 1];
-    const v_f64 lanes = prefixes_of_lanes(v[QUAD - 1]);
-    const v_f64 base = *before + shift_up_f64(lanes, (v_f64){0}, 1);
-    *before += last_f64(lanes);
-    UNROLL_8 for (int j = 0; j < QUAD; j++) v[j] += base;
-}
-
-ALWAYS_INLINE void scan_quad(window_scan *s, const void *x, size_t i, const tally_dtype in, const target to,
-                             const rests kind, const bool reverse, const window *w, float *results) {
-    const v_f64 sigma = splat_f64(w->sigma), lower = splat_f64(w->lower), upper = splat_f64(w->upper);
-    v_f64 v[QUAD], part[QUAD];
-    half_vector rounded[QUAD];
-    load_quad(x, i, in, reverse, v);
-    if (kind != NO_RESTS)
-        UNROLL_8 for (int j = 0; j < QUAD; j++) part[j] = take_rests(s, &v[j], sigma, kind);
-    if (kind == SCANNED)
-        prefixes_of_quad(part, &s->rest);
-    prefixes_of_quad(v, &s->multiple);
-    s->largest = max_u64(s->largest, (v_u64)s->multiple & MAGNITUDE);
-    UNROLL_8 for (int j = 0; j < QUAD; j++) {
-        const v_f64 low = kind == SCANNED ? lower + part[j] : lower, high = kind == SCANNED ? upper + part[j] : upper;
-        rounded[j] = round_bounds(s, to == TO_F32_SURELY ? v[j] : low + v[j], high + v[j], to);
-    }
-    store_quad(results + i, reverse, rounded);
-}
-#endif
-
 /* n is a multiple of W64. Results go to 'results' in the order of the elements; those of TO_NARROW and TO_NARROW_ONCE
  * are floats. */
 ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype in, const target to, const rests kind,
                                       const bool scaled, const bool reverse, const window *w, void *results) {
     const v_f64 sigma = splat_f64(w->sigma), lower = splat_f64(w->lower), upper = splat_f64(w->upper);
     window_scan s = {.multiple = splat_f64(w->multiple), .rest = splat_f64(kind == SCANNED ? w->rest : 0)};
-    size_t done = 0;
-#if defined(__AVX512F__)
-    if (in != TALLY_F64 && to != TO_F64 && !scaled)
-        for (; done + OF_QUAD <= n; done += OF_QUAD)
-            scan_quad(&s, x, reverse ? n - OF_QUAD - done : done, in, to, kind, reverse, w, results);
-#endif
-    for (; done < n; done += W64) {
+    const size_t bytes = in == TALLY_F64 ? sizeof(double) : in == TALLY_F32 ? sizeof(float) : sizeof(uint16_t);
+    for (size_t done = 0; done < n; done += W64) {
         const size_t i = reverse ? n - W64 - done : done;
         v_f64 v = load_lanes(x, i, in), low = lower, high = upper;
+        __builtin_prefetch((const char *)x + i * bytes + w->ahead);
         if (scaled)
             v *= splat_f64(SCALED);
         if (reverse)
@@ -299,6 +224,13 @@ static void narrow(const float *x, size_t n, tally_dtype out, uint16_t *results)
 /* The binary exponent of a magnitude: floor(log2(x)), or less for a subnormal double. */
 static int exponent_of(double x) {
     return (int)(tally_bits_of_double(x) >> 52 & 0x7ff) - 1023;
+}
+
+static double power_of_two(int exponent) {
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return exponent < -1022 ? ldexp(1, exponent) : power;
 }
 
 static bounds bounds_of(double largest, double smallest, tally_dtype type) {
