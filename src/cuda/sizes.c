@@ -127,12 +127,9 @@ static unsigned granule(const tally_computation *c) {
 
 /* Bytes of a thread's elements at most. Threads that go through them a vector at a time (look_back_vectors.cu) need no
  * register for each, so they take as many as leave room for four blocks. On an H100 var of 5 * 10^7 f32 took 231 us
- * with 80, 202 with 112 and 171 with 176; of 3 * 10^7 f64 284, 243 and 199; std of 10^5 f32 12.8, 12.6 and 13.1. Exact
- * scans in a window write results at once, and a stretch costs them some 250 instructions besides. */
+ * with 80, 202 with 112 and 171 with 176; of 3 * 10^7 f64 284, 243 and 199; std of 10^5 f32 12.8, 12.6 and 13.1. */
 static unsigned bytes_of_stretch(const tally_computation *c, int architecture) {
-    enum { STRETCH = 80, STRETCH_IN_WINDOW = 112, LONG_STRETCH = 176, THREADS = 256, BLOCKS = 4, TO_SPARE = 2048 };
-    if (c->in_window)
-        return STRETCH_IN_WINDOW;
+    enum { STRETCH = 80, LONG_STRETCH = 176, THREADS = 256, BLOCKS = 4, TO_SPARE = 2048 };
     if (!tally_cuda_takes_vectors(c) || c->desc.grouping != TALLY_ALL_VALUES)
         return STRETCH;
     return (unsigned)least(LONG_STRETCH, (shared_limit(architecture) / BLOCKS - TO_SPARE) / THREADS);
