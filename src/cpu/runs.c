@@ -8,9 +8,10 @@
 #include "cpu/components.h"
 #include "cpu/equal_groups.h"
 #include "cpu/lifted.h"
-#include "cpu/logsumexp_groups.h"
+#include "cpu/logsumexp_running.h"
 #include "cpu/lower.h"
 #include "cpu/offsets.h"
+#include "cpu/running.h"
 #include "cpu/scan_run.h"
 #include "cpu/skipping.h"
 #include "cpu/text/program.h"
@@ -453,7 +454,7 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         return;
     }
     if ((tally_cpu_scans_spread(r->plan) && are_short(s)) ||
-        (tally_cpu_scans_logsumexp_groups(r->plan) && are_shorter(s, SHORT_LOGSUMEXP))) {
+        (tally_cpu_scans_logsumexp(r->plan) && are_shorter(s, SHORT_LOGSUMEXP))) {
         scan_groups_gathered(r, s, worker, carry);
         return;
     }

@@ -10,6 +10,7 @@
 #include "cpu/exact.h"
 #include "cpu/few_rows.h"
 #include "cpu/lifted.h"
+#include "cpu/logsumexp_running.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
@@ -283,6 +284,11 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     if (plan->context.text) {
         tally_cpu_text_scan_columns(plan, element_at(s, s->x, element), rows, width, s->inner, s->index + first,
                                     s->length, acc, result_at(s, element));
+        return;
+    }
+    if (tally_cpu_scans_logsumexp(plan)) {
+        tally_cpu_logsumexp_columns(plan, element_at(s, s->x, element), rows, width, s->inner, acc,
+                                    result_at(s, element));
         return;
     }
     if (tally_cpu_scans_spread(plan)) {

@@ -183,7 +183,7 @@ ALWAYS_INLINE v_f64 from_below(v_f64 x, v_u64 down) {
 /* The group that the next vector may begin with: sums of the distances from its shift, in every lane. */
 typedef struct open_group {
     v_f64 shift, sum, squares;
-    uint64_t rebased_at; /* elements that it has before the shift is moved to their mean */
+    uint32_t rebased_at; /* elements that it has before the shift is moved to their mean */
 } open_group;
 
 /* The first element of a group is its shift, until a vector ends inside the group after REBASED or more of its
@@ -200,50 +200,31 @@ static void rebase(open_group *open, double n) {
     open->squares -= moved * (sum + open->sum);
 }
 
-ALWAYS_INLINE v_f64 scan_groups(v_f64 x, v_u64 number, open_group *open, v_u64 *overflows) {
-    const v_i64 is_open = began_before(number);
-    const v_f64 n = __builtin_convertvector((v_i64)number, v_f64);
-    const v_f64 shift = SELECT_LANES(f64, is_open, open->shift, from_below(x, number - 1));
+ALWAYS_INLINE v_f64 scan_groups(v_f64 x, const uint32_t *numbers, open_group *open, v_u64 *overflows) {
+    const v_f64 n = load_numbers_f64(numbers);
+    const v_i64 is_open = began_before_f64(n);
+    const v_f64 own = from_below(x, load_u64_from_u32((const e_u32 *)numbers) - 1);
+    const v_f64 shift = SELECT_LANES(f64, is_open, open->shift, own);
     open->shift = last_f64(shift);
     const v_f64 d = x - shift;
-    const v_f64 sum = prefixes_in_groups(d, n, is_open, &open->sum);
-    const v_f64 squares = prefixes_in_groups(d * d, n, is_open, &open->squares), product = squares * n;
+    const v_f64 sum = prefixes_in_groups_f64(d, n, is_open, &open->sum);
+    const v_f64 squares = prefixes_in_groups_f64(d * d, n, is_open, &open->squares), product = squares * n;
     *overflows |= (v_u64) ~(product - product == 0);
     return moment(sum, squares, n);
 }
 
-/* out = moments, where the results are to be; 'reverse' is a constant where this is inlined. */
-ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size_t n, bool reverse, e_f64 *out) {
+/* x becomes moments; n elements are whole vectors. */
+static bool scan_all_groups(double *x, const uint32_t *numbers, size_t n) {
     open_group open = {.rebased_at = REBASED};
     v_u64 overflows = {0};
     for (size_t done = 0; done < n; done += LANES) {
-        const size_t left = n - done, first = reverse ? left - LANES : done; /* of a whole vector */
         v_f64 v;
-        v_u64 number;
-        if (left < LANES) { /* groups of one element fill the vector up */
-            double few[LANES] = {0};
-            uint64_t few_numbers[LANES];
-            for (size_t l = 0; l < LANES; l++)
-                few_numbers[l] = l < left ? numbers[done + l] : 1;
-            for (size_t l = 0; l < left; l++)
-                few[l] = x[reverse ? left - 1 - l : done + l];
-            memcpy(&v, few, sizeof v);
-            memcpy(&number, few_numbers, sizeof number);
-            v = scan_groups(v, number, &open, &overflows);
-            memcpy(few, &v, sizeof v);
-            for (size_t l = 0; l < left; l++)
-                out[reverse ? left - 1 - l : done + l] = few[l];
-            break;
-        }
-        memcpy(&v, x + first, sizeof v);
-        memcpy(&number, numbers + done, sizeof number);
-        v = reverse ? reversed_f64(v) : v;
-        v = scan_groups(v, number, &open, &overflows);
-        v = reverse ? reversed_f64(v) : v;
-        memcpy(out + first, &v, sizeof v);
-        const uint64_t last = numbers[done + LANES - 1];
+        memcpy(&v, x + done, sizeof v);
+        v = scan_groups(v, numbers + done, &open, &overflows);
+        memcpy(x + done, &v, sizeof v);
+        const uint32_t last = numbers[done + LANES - 1];
         open.rebased_at = last <= LANES ? REBASED : open.rebased_at;
-        const bool goes_on = left > LANES && numbers[done + LANES] != 1;
+        const bool goes_on = n - done > LANES && numbers[done + LANES] != 1;
         if (goes_on && last >= open.rebased_at) {
             rebase(&open, (double)last);
             open.rebased_at = 2 * last;
@@ -253,45 +234,23 @@ ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size
 }
 
 /* moments[i] becomes the result of the element that is number numbers[i] of its group. */
-ALWAYS_INLINE void give_groups(e_f64 *moments, const uint64_t *numbers, size_t n, double ddof, bool root, bool narrow,
-                               bool reverse) {
-    size_t done = 0;
-    v_f64 v;
-    v_i64 number;
-    for (; done + LANES <= n; done += LANES) {
+ALWAYS_INLINE void give_groups(double *moments, const uint32_t *numbers, size_t n, double ddof, bool root,
+                               bool narrow) {
+    for (size_t done = 0; done < n; done += LANES) {
+        v_f64 v;
         memcpy(&v, moments + done, sizeof v);
-        memcpy(&number, numbers + (reverse ? n - done - LANES : done), sizeof number);
-        v_f64 count = __builtin_convertvector(number, v_f64);
-        count = reverse ? reversed_f64(count) : count;
-        v = result_or_none(v, count, ddof, root, narrow);
+        v = result_or_none(v, load_numbers_f64(numbers + done), ddof, root, narrow);
         memcpy(moments + done, &v, sizeof v);
     }
-    double few[LANES] = {0}, counts[LANES] = {0};
-    for (size_t l = 0; done + l < n; l++) {
-        few[l] = moments[done + l];
-        counts[l] = (double)numbers[reverse ? n - 1 - done - l : done + l];
-    }
-    v_f64 count;
-    memcpy(&v, few, sizeof v);
-    memcpy(&count, counts, sizeof count);
-    v = result_or_none(v, count, ddof, root, narrow);
-    memcpy(few, &v, sizeof few);
-    for (size_t l = 0; done + l < n; l++)
-        moments[done + l] = few[l];
 }
 
-#define GIVE_GROUPS(root, narrow, reverse) give_groups(out, numbers, n, how.ddof, root, narrow, reverse)
-static bool moments_of_groups(const void *x, const uint64_t *numbers, size_t n, tally_cpu_spread how, void *out) {
-    if (how.reverse ? !scan_all_groups(x, numbers, n, true, out) : !scan_all_groups(x, numbers, n, false, out))
+#define GIVE_GROUPS(root, narrow) give_groups(x, numbers, n, how.ddof, root, narrow)
+static bool moments_of_groups(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how) {
+    if (!scan_all_groups(x, numbers, n))
         return false;
-    if (how.reverse)
-        how.narrow ? how.root ? GIVE_GROUPS(true, true, true) : GIVE_GROUPS(false, true, true)
-        : how.root ? GIVE_GROUPS(true, false, true)
-                   : GIVE_GROUPS(false, false, true);
-    else
-        how.narrow ? how.root ? GIVE_GROUPS(true, true, false) : GIVE_GROUPS(false, true, false)
-        : how.root ? GIVE_GROUPS(true, false, false)
-                   : GIVE_GROUPS(false, false, false);
+    how.narrow ? how.root ? GIVE_GROUPS(true, true) : GIVE_GROUPS(false, true)
+    : how.root ? GIVE_GROUPS(true, false)
+               : GIVE_GROUPS(false, false);
     return true;
 }
 
@@ -497,26 +456,27 @@ static bool moments_of_few_rows(const double *x, size_t rows, size_t width, tall
     return few_rows(x, rows, width, how.ddof, how.root, is_narrow, out);
 }
 
-void PASTE4(tally_cpu_logsumexp_of_groups, _, TALLY_LEVEL, )(const double *x, const uint64_t *numbers, size_t n,
-                                                             tally_cpu_scan_options how, bool is_narrow, double *acc);
+extern const tally_cpu_running_exps PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, );
 void PASTE4(tally_cpu_fill, _, TALLY_LEVEL, )(const void *value, size_t bytes, size_t n, bool stream, void *to);
 uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, bool reverse, uint64_t first,
                                                     uint64_t before, uint64_t *counts);
+tally_cpu_number_groups PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, );
 tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
 tally_cpu_narrow_scan_for PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, );
 tally_cpu_truths PASTE4(tally_cpu_truths, _, TALLY_LEVEL, );
 extern tally_cpu_follow *const PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
-const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
-    .fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
-    .moments = moments,
-    .moments_of_columns = moments_of_columns,
-    .moments_of_few_rows = moments_of_few_rows,
-    .scan_of_few_rows = scan_of_few_rows,
-    .moments_of_groups = moments_of_groups,
-    .logsumexp_of_groups = PASTE4(tally_cpu_logsumexp_of_groups, _, TALLY_LEVEL, ),
-    .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
-    .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
-    .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
-    .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
-    .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )};
+const tally_cpu_scans PASTE4(tally_cpu_scans, _,
+                             TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
+                                               .moments = moments,
+                                               .moments_of_columns = moments_of_columns,
+                                               .moments_of_few_rows = moments_of_few_rows,
+                                               .scan_of_few_rows = scan_of_few_rows,
+                                               .moments_of_groups = moments_of_groups,
+                                               .running_exps = &PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ),
+                                               .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
+                                               .number_groups = PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, ),
+                                               .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
+                                               .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
+                                               .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
+                                               .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )};

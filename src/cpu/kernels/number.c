@@ -12,27 +12,32 @@ ALWAYS_INLINE __m128i reversed_bytes(__m128i x) {
     return _mm_shuffle_epi8(x, _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
 }
 
+/* Numbers of sixteen elements, and -1 where the group began before, else 0. Returns the bits of marks. */
+ALWAYS_INLINE uint32_t number_block(const int8_t *heads, bool reverse, e_u8 *numbers, e_i8 *opens) {
+    const __m128i place = _mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+    __m128i marks = _mm_loadu_si128((const void *)heads);
+    marks = reverse ? reversed_bytes(marks) : marks;
+    __m128i head = _mm_and_si128(marks, place); /* the place of the last mark; 0: there is none yet */
+    head = _mm_max_epu8(head, _mm_slli_si128(head, 1));
+    head = _mm_max_epu8(head, _mm_slli_si128(head, 2));
+    head = _mm_max_epu8(head, _mm_slli_si128(head, 4));
+    head = _mm_max_epu8(head, _mm_slli_si128(head, 8));
+    __m128i number = _mm_sub_epi8(place, head), open = _mm_cmpeq_epi8(head, _mm_setzero_si128());
+    number = reverse ? reversed_bytes(number) : number;
+    open = reverse ? reversed_bytes(open) : open;
+    memcpy(numbers, &number, sizeof number);
+    memcpy(opens, &open, sizeof open);
+    return (uint32_t)_mm_movemask_epi8(marks);
+}
+
 ALWAYS_INLINE size_t number_blocks(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t *before,
                                    uint64_t *counts) {
-    const __m128i place = _mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
     size_t done = 0;
     for (; n - done >= BLOCK; done += BLOCK) {
         const size_t at = reverse ? n - done - BLOCK : done;
-        __m128i marks = _mm_loadu_si128((const void *)(heads + at));
-        marks = reverse ? reversed_bytes(marks) : marks;
-        const uint32_t begun = (uint32_t)_mm_movemask_epi8(marks);
-        __m128i head = _mm_and_si128(marks, place); /* the place of the last mark; 0: there is none yet */
-        head = _mm_max_epu8(head, _mm_slli_si128(head, 1));
-        head = _mm_max_epu8(head, _mm_slli_si128(head, 2));
-        head = _mm_max_epu8(head, _mm_slli_si128(head, 4));
-        head = _mm_max_epu8(head, _mm_slli_si128(head, 8));
-        __m128i number = _mm_sub_epi8(place, head), open = _mm_cmpeq_epi8(head, _mm_setzero_si128());
-        number = reverse ? reversed_bytes(number) : number;
-        open = reverse ? reversed_bytes(open) : open;
         e_u8 numbers[BLOCK];
         e_i8 opens[BLOCK];
-        memcpy(numbers, &number, sizeof numbers);
-        memcpy(opens, &open, sizeof opens);
+        const uint32_t begun = number_block(heads + at, reverse, numbers, opens);
         /* a place counts from 1, and so does the number of an element whose group began before */
         for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u64)) {
             const v_u64 is_open = (v_u64)load_i64_from_i8(opens + l);
@@ -64,4 +69,25 @@ uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t 
         before++;
     }
     return before;
+}
+
+void PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t *numbers);
+void PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t *numbers) {
+    uint32_t before = 0;
+    size_t k = 0;
+#if defined(__AVX2__)
+    for (; k < n; k += BLOCK) {
+        e_u8 own[BLOCK];
+        e_i8 opens[BLOCK];
+        const uint32_t begun = number_block(heads + k, false, own, opens);
+        for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u32)) {
+            const v_u32 count = load_u32_from_u8(own + l) + 1 + ((v_u32)load_i32_from_i8(opens + l) & (before - 1));
+            memcpy(numbers + k + l, &count, sizeof count);
+        }
+        before = begun ? (uint32_t)__builtin_clz(begun) - 15 : before + BLOCK;
+    }
+#else
+    for (; k < n; k++)
+        numbers[k] = before = heads[k] ? 1 : before + 1;
+#endif
 }
