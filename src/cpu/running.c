@@ -36,7 +36,7 @@ void tally_cpu_give_block(const tally_cpu_plan *plan, void *results, uint64_t n,
 uint64_t tally_cpu_number_block(const tally_cpu_plan *plan, int8_t *heads, uint64_t n, uint32_t *numbers) {
     const uint64_t whole = round_up(n, TALLY_CPU_RUNNING_SLACK);
     memset(heads + n, -1, whole - n);
-    plan->device->scans->number_groups(heads, whole, numbers);
+    plan->device->scans->number_groups(heads, whole, 1, 0, numbers);
     return whole;
 }
 

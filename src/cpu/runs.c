@@ -127,8 +127,8 @@ static bool are_short(const tally_stretch *s) {
  * means in groups of 200 1.43 and 1.05, argmin in groups of 100 2.2 and 2.1.) */
 static uint64_t short_length(const tally_cpu_plan *plan) {
     const tally_cpu_lifted *lifted = &plan->lifted;
-    enum { TRUTHS = 512, BYTES = 256, HALVES = 192, NUMBERS = 112 };
-    return lifted->parts == TALLY_CPU_PLACE ? TALLY_CPU_SHORT_GROUP
+    enum { TRUTHS = 512, PLACES = 256, BYTES = 256, HALVES = 192, NUMBERS = 112 };
+    return lifted->parts == TALLY_CPU_PLACE ? PLACES
            : lifted->truths                 ? TRUTHS
            : lifted->bytes == 1             ? BYTES
            : lifted->bytes == 2             ? HALVES
@@ -139,7 +139,8 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
 /* Whether calls for each group would take longer than scanning all with marks. */
 static bool has_short_groups(const tally_cpu_plan *plan, const tally_stretch *s) {
     const bool from_the_back = plan->lifted.parts == TALLY_CPU_PLACE && plan->base.computation.reverse;
-    return plan->lifted.scan && !from_the_back && are_shorter(s, short_length(plan));
+    return plan->lifted.scan && !from_the_back && are_shorter(s, short_length(plan)) &&
+           s->end - s->group_start < INT32_MAX; /* of elements, whose places are numbered in 32 bits */
 }
 
 static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, const void *carry) {
@@ -151,7 +152,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     const uint64_t n = s->end - s->begin;
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const bool to_results = plan->lifted.as_they_are || tally_cpu_scans_to_results(plan);
-    const size_t second_bytes = plan->lifted.second_bytes;
+    const bool gives_places = places && c->desc.out == TALLY_I64;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
     tally_cpu_start(plan, r->initial, block->narrow);
@@ -163,15 +164,16 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
         mark_heads(&b, first, count, block->heads);
         if (places)
-            number = number_elements(plan, block->heads, count, false, true, number, block->counts);
+            number =
+                plan->device->scans->number_groups(block->heads, count, 0, (uint32_t)number, (uint32_t *)block->counts);
+        void *second = gives_places ? result_at(r, first) : block->second;
         tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, exclusive, block,
-                                &start, &value, to);
-        if (to_results)
+                                &start, &value, to, second);
+        if (to_results || gives_places)
             continue;
         if (tally_cpu_lowers_by_count(plan))
             number = number_elements(plan, block->heads, count, c->reverse, exclusive, number, block->counts);
-        tally_cpu_lower_prefixes(plan, to, tally_at(block->second, 1, second_bytes), count,
-                                 (tally_counts){block->counts, 0, 0}, result_at(r, first));
+        tally_cpu_lower_prefixes(plan, to, second, count, (tally_counts){block->counts, 0, 0}, result_at(r, first));
     }
 }
 

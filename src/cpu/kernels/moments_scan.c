@@ -464,7 +464,7 @@ tally_cpu_number_groups PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, );
 tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
 tally_cpu_narrow_scan_for PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, );
 tally_cpu_truths PASTE4(tally_cpu_truths, _, TALLY_LEVEL, );
-extern tally_cpu_follow *const PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                              TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),

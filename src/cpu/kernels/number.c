@@ -71,23 +71,27 @@ uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t 
     return before;
 }
 
-void PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t *numbers);
-void PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t *numbers) {
-    uint32_t before = 0;
+uint32_t PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t first,
+                                                           uint32_t before, uint32_t *numbers);
+uint32_t PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t first,
+                                                           uint32_t before, uint32_t *numbers) {
     size_t k = 0;
 #if defined(__AVX2__)
-    for (; k < n; k += BLOCK) {
+    for (; k + BLOCK <= n; k += BLOCK) {
         e_u8 own[BLOCK];
         e_i8 opens[BLOCK];
         const uint32_t begun = number_block(heads + k, false, own, opens);
         for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u32)) {
-            const v_u32 count = load_u32_from_u8(own + l) + 1 + ((v_u32)load_i32_from_i8(opens + l) & (before - 1));
-            memcpy(numbers + k + l, &count, sizeof count);
+            const v_u32 is_open = (v_u32)load_i32_from_i8(opens + l);
+            const v_u32 number = load_u32_from_u8(own + l) + first + (is_open & (before - 1));
+            memcpy(numbers + k + l, &number, sizeof number);
         }
         before = begun ? (uint32_t)__builtin_clz(begun) - 15 : before + BLOCK;
     }
-#else
-    for (; k < n; k++)
-        numbers[k] = before = heads[k] ? 1 : before + 1;
 #endif
+    for (; k < n; k++) {
+        before &= ~(uint32_t)(int32_t)heads[k];
+        numbers[k] = before++ + first;
+    }
+    return before;
 }

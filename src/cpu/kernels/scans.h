@@ -28,20 +28,31 @@ typedef struct tally_cpu_moments_strip {
 /* to[i] = x[i] lifted: the lowest 32 bits of integers, f32 of floats. There is room for a vector behind 'to' */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, void *to);
 
-/* Where a running extreme came from: places[i] = first + i where after[i], the extreme behind element i, is not
- * before[i], else the place before it. 'place' is that of before[0]; if it is negative, there is none, and element 0 is
- * the first. Returns the last place. 'places' are i64 at any address. */
-typedef int64_t tally_cpu_follow(const void *before, const void *after, size_t n, uint64_t first, int64_t place,
-                                 void *places);
+/* Where a running extreme came from: places[i] is an element's number where after[i], the extreme behind it, is not
+ * before[i], else the place before it. 'place' is that of before[0]; the last one is returned. 'places' are i64 at any
+ * address. */
+enum { TALLY_CPU_FOLLOWED = 1024 };
+typedef struct tally_cpu_follow {
+    /* Element 0 is number 'first'; if 'place' is negative, it is the first of all. */
+    int64_t (*run)(const void *before, const void *after, size_t n, uint64_t first, int64_t place, void *places);
+    /* Elements are numbered from 0 on in each group. */
+    int64_t (*groups)(const void *before, const void *after, const uint32_t *numbers, size_t n, int64_t place,
+                      void *places);
+    /* Packed rows, of TALLY_CPU_FOLLOWED elements at most; the first is number 'row', and if place[j] is negative, it
+     * is the first of all. */
+    void (*columns)(const void *before, const void *after, size_t rows, size_t width, uint64_t row, int64_t *place,
+                    void *places);
+} tally_cpu_follow;
 
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
 typedef const tally_cpu_direct_scan *tally_cpu_narrow_scan_for(tally_dtype type, tally_monoid monoid);
 
-/* numbers[k] = that of element k in its group, from 1 on, for k < n, a multiple of 16. heads[k] is -1 where a group
- * begins, and so at the first one, else 0. */
-typedef void tally_cpu_number_groups(const int8_t *heads, size_t n, uint32_t *numbers);
+/* numbers[k] = that of element k in its group, from 'first' on. heads[k] is -1 where a
+ * group begins, else 0. 'before' elements of the open group came before; returned is the number of them after all. */
+typedef uint32_t tally_cpu_number_groups(const int8_t *heads, size_t n, uint32_t first, uint32_t before,
+                                         uint32_t *numbers);
 
 /* Running logsumexps of a block, TALLY_CPU_EXPS_BLOCK elements at most, forward. An accumulator is the largest element
  * and the sum of e^(x - largest); it is the value before the block and becomes the one after it. */
@@ -98,7 +109,7 @@ typedef struct tally_cpu_scans {
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
-    tally_cpu_follow *const *follow; /* by type, of 32 and 64 bits */
+    const tally_cpu_follow *follow; /* by type, of 32 and 64 bits */
 } tally_cpu_scans;
 
 extern const tally_cpu_scans tally_cpu_scans_baseline;

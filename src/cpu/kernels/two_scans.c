@@ -1,11 +1,12 @@
 /* What turns two scans of numbers into a scan of pairs: minmax is a minimum and a maximum side by side, and argmin is a
  * minimum and the place where it last changed. */
 #include "cpu/kernels/kernels.h"
+#include "cpu/kernels/lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
 
-/* interleave, changes and equals of kernels.h by the elements' type: integers are only compared for equality, so their
+/* interleave and equals of kernels.h by the elements' type: integers are only compared for equality, so their
  * sign does not count. */
 #define IS_NAN(v)    ((v) != (v))
 #define IS_NO_NAN(v) 0
@@ -17,12 +18,6 @@
             to[2 * i] = a[i];                                                                                          \
             to[2 * i + 1] = b[i];                                                                                      \
         }                                                                                                              \
-    }                                                                                                                  \
-    static void changes_##tag(const void *before, const void *after, const uint64_t *restrict numbers, size_t n,       \
-                              int64_t *restrict places) {                                                              \
-        const e_##tag *restrict a = before, *restrict b = after;                                                       \
-        for (size_t i = 0; i < n; i++)                                                                                 \
-            places[i] = ((a[i] != b[i]) & !IS_NAN(a[i])) ? (int64_t)numbers[i] : -1;                                   \
     }                                                                                                                  \
     static void equals_##tag(const void *x, const void *after, const uint64_t *restrict numbers, size_t n,             \
                              int64_t *restrict places) {                                                               \
@@ -37,7 +32,7 @@ DEFINE_FOR_TYPE(f64, IS_NAN)
 
 extern const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 #define ENTRY(tag)                                                                                                     \
-    { interleave_##tag, changes_##tag, equals_##tag }
+    { interleave_##tag, equals_##tag }
 const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
     [TALLY_I32] = ENTRY(i32), [TALLY_U32] = ENTRY(i32), [TALLY_I64] = ENTRY(i64),
     [TALLY_U64] = ENTRY(i64), [TALLY_F32] = ENTRY(f32), [TALLY_F64] = ENTRY(f64),
@@ -76,8 +71,115 @@ DEFINE_FOLLOW(i64, 64, IS_NO_NAN)
 DEFINE_FOLLOW(f32, 32, IS_NAN)
 DEFINE_FOLLOW(f64, 64, IS_NAN)
 
-extern tally_cpu_follow *const PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
-tally_cpu_follow *const PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
-    [TALLY_I32] = follow_i32, [TALLY_U32] = follow_i32, [TALLY_I64] = follow_i64,
-    [TALLY_U64] = follow_i64, [TALLY_F32] = follow_f32, [TALLY_F64] = follow_f64,
+/* ---- the same in groups, which begin at elements that are number 0 ---- */
+
+ALWAYS_INLINE void put_places(v_i32 places, e_i64 *to) {
+    e_i32 each[LANES_OF(s_i32)];
+    memcpy(each, &places, sizeof each);
+    for (size_t l = 0; l < LANES_OF(s_i32); l += LANES_OF(s_i64)) {
+        const v_i64 wide = load_i64_from_i32(each + l);
+        memcpy(to + l, &wide, sizeof wide);
+    }
+}
+
+/* Whether elements differ from those before, in lanes of 32 bits. */
+#define DEFINE_CHANGED_32(tag, IS_NAN)                                                                                 \
+    ALWAYS_INLINE v_i32 changed_##tag(const e_##tag *before, const e_##tag *after) {                                   \
+        v_##tag a, b;                                                                                                  \
+        memcpy(&a, before, sizeof a);                                                                                  \
+        memcpy(&b, after, sizeof b);                                                                                   \
+        return (a != b) & ~IS_NAN(a);                                                                                  \
+    }
+#define DEFINE_CHANGED_64(tag, IS_NAN)                                                                                 \
+    ALWAYS_INLINE v_i32 changed_##tag(const e_##tag *before, const e_##tag *after) {                                   \
+        v_i32 halves[2];                                                                                               \
+        UNROLL_8 for (size_t h = 0; h < 2; h++) {                                                                      \
+            v_##tag a, b;                                                                                              \
+            memcpy(&a, before + h * LANES_OF(s_i64), sizeof a);                                                        \
+            memcpy(&b, after + h * LANES_OF(s_i64), sizeof b);                                                         \
+            halves[h] = (v_i32)((a != b) & ~IS_NAN(a));                                                                \
+        }                                                                                                              \
+        return every_second_i32(halves[0], halves[1], 0);                                                              \
+    }
+DEFINE_CHANGED_32(i32, IS_NO_NAN)
+DEFINE_CHANGED_32(f32, IS_NAN)
+DEFINE_CHANGED_64(i64, IS_NO_NAN)
+DEFINE_CHANGED_64(f64, IS_NAN)
+
+/* The lane of the last change at or below each, from 1 on, by a running maximum; its number is the place. */
+ALWAYS_INLINE v_i32 places_of(v_i32 changed, v_i32 number, v_i32 before) {
+    v_u32 last = (v_u32)changed & (unit_numbers() + 1);
+    UNROLL_8 for (size_t by = 1; by < LANES_OF(s_u32); by *= 2) last =
+        max_u32(last, shift_up_u32(last, (v_u32){0}, by));
+    return SELECT_LANES(i32, (last == 0), before, permute_units((v_u32)number, last - 1));
+}
+
+#define DEFINE_FOLLOW_GROUPS(tag, IS_NAN)                                                                              \
+    static int64_t follow_groups_##tag(const void *before, const void *after, const uint32_t *numbers, size_t n,       \
+                                       int64_t place, void *to) {                                                      \
+        enum { LANES = LANES_OF(s_i32) };                                                                              \
+        const e_##tag *a = before, *b = after;                                                                         \
+        e_i64 *places = to;                                                                                            \
+        size_t i = 0;                                                                                                  \
+        for (v_i32 open = (s_i32)place - (v_i32){0}; MOVES_ANY_LANE && i + LANES <= n; i += LANES) {                   \
+            v_i32 number;                                                                                              \
+            memcpy(&number, numbers + i, sizeof number);                                                               \
+            const v_i32 changed = changed_##tag(a + i, b + i) | (number == 0);                                         \
+            open = any_bit((v_u64)changed) ? places_of(changed, number, open) : open;                                  \
+            put_places(open, places + i);                                                                              \
+            open = last_i32(open);                                                                                     \
+            place = open[0];                                                                                           \
+        }                                                                                                              \
+        for (; i < n; i++)                                                                                             \
+            places[i] = place = (((a[i] != b[i]) & !IS_NAN(a[i])) | (numbers[i] == 0)) ? (int64_t)numbers[i] : place;  \
+        return place;                                                                                                  \
+    }
+DEFINE_FOLLOW_GROUPS(i32, IS_NO_NAN)
+DEFINE_FOLLOW_GROUPS(i64, IS_NO_NAN)
+DEFINE_FOLLOW_GROUPS(f32, IS_NAN)
+DEFINE_FOLLOW_GROUPS(f64, IS_NAN)
+
+/* ---- and in columns ---- */
+
+/* Fewer columns are followed one by one: a row would wait for the places that the row before has stored. */
+enum { FEW_COLUMNS = 16 };
+static void follow_few_columns(const s_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *open,
+                               e_i64 *places) {
+    for (size_t j = 0; j < width; j++) {
+        int64_t place = open[j];
+        for (size_t r = 0, at = j; r < rows; r++, at += width)
+            places[at] = place = changed[at] ? (int64_t)(row + r) : place;
+        open[j] = place;
+    }
+}
+
+#define DEFINE_FOLLOW_COLUMNS(tag, IS_NAN)                                                                             \
+    static void follow_columns_##tag(const void *before, const void *after, size_t rows, size_t width, uint64_t row,   \
+                                     int64_t *restrict open, void *to) {                                               \
+        const e_##tag *restrict a = before, *restrict b = after;                                                       \
+        e_i64 *restrict places = to;                                                                                   \
+        for (size_t j = 0; j < width; j++)                                                                             \
+            open[j] = open[j] < 0 ? (int64_t)row : open[j];                                                            \
+        if (width < FEW_COLUMNS) {                                                                                     \
+            s_i32 changed[TALLY_CPU_FOLLOWED];                                                                         \
+            for (size_t i = 0; i < rows * width; i++)                                                                  \
+                changed[i] = (a[i] != b[i]) & !IS_NAN(a[i]);                                                           \
+            follow_few_columns(changed, rows, width, row, open, places);                                               \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (size_t r = 0; r < rows; r++, row++, a += width, b += width, places += width)                              \
+            for (size_t j = 0; j < width; j++)                                                                         \
+                places[j] = open[j] = ((a[j] != b[j]) & !IS_NAN(a[j])) ? (int64_t)row : open[j];                       \
+    }
+DEFINE_FOLLOW_COLUMNS(i32, IS_NO_NAN)
+DEFINE_FOLLOW_COLUMNS(i64, IS_NO_NAN)
+DEFINE_FOLLOW_COLUMNS(f32, IS_NAN)
+DEFINE_FOLLOW_COLUMNS(f64, IS_NAN)
+
+extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+#define FOLLOW(tag)                                                                                                    \
+    { follow_##tag, follow_groups_##tag, follow_columns_##tag }
+const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
+    [TALLY_I32] = FOLLOW(i32), [TALLY_U32] = FOLLOW(i32), [TALLY_I64] = FOLLOW(i64),
+    [TALLY_U64] = FOLLOW(i64), [TALLY_F32] = FOLLOW(f32), [TALLY_F64] = FOLLOW(f64),
 };
