@@ -141,16 +141,28 @@ DEFINE_FOLLOW_GROUPS(f64, IS_NAN)
 
 /* ---- and in columns ---- */
 
-/* Fewer columns are followed one by one: a row would wait for the places that the row before has stored. */
-enum { FEW_COLUMNS = 16 };
-static void follow_few_columns(const s_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *open,
-                               e_i64 *places) {
-    for (size_t j = 0; j < width; j++) {
-        int64_t place = open[j];
-        for (size_t r = 0, at = j; r < rows; r++, at += width)
-            places[at] = place = changed[at] ? (int64_t)(row + r) : place;
-        open[j] = place;
+/* Fewer columns are followed in registers: a row would wait for the places that the row before has stored. changed[i]
+ * is all ones or 0, and behind the last one is room for a row. What a row writes behind its end the next one
+ * overwrites. Places only grow. */
+enum { FEW_COLUMNS = 16, STRIPS = FEW_COLUMNS / LANES_OF(s_i64) };
+static void follow_few_columns(const e_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *places,
+                               e_i64 *to) {
+    v_i64 open[STRIPS];
+    int64_t room[FEW_COLUMNS] = {0};
+    memcpy(room, places, width * sizeof *room);
+    memcpy(open, room, sizeof open);
+    for (size_t r = 0; r < rows; r++, row++, changed += width, to += width) {
+        UNROLL_8 for (size_t s = 0; s < STRIPS; s++) {
+            const v_i64 now = load_i64_from_i32(changed + s * LANES_OF(s_i64)) & (int64_t)row;
+            open[s] = max_i64(now, open[s]);
+        }
+        if (r + FEW_COLUMNS / width < rows)
+            memcpy(to, open, sizeof open);
+        else
+            memcpy(to, open, width * sizeof *to);
     }
+    memcpy(room, open, sizeof open);
+    memcpy(places, room, width * sizeof *room);
 }
 
 #define DEFINE_FOLLOW_COLUMNS(tag, IS_NAN)                                                                             \
@@ -161,9 +173,9 @@ static void follow_few_columns(const s_i32 *changed, size_t rows, size_t width, 
         for (size_t j = 0; j < width; j++)                                                                             \
             open[j] = open[j] < 0 ? (int64_t)row : open[j];                                                            \
         if (width < FEW_COLUMNS) {                                                                                     \
-            s_i32 changed[TALLY_CPU_FOLLOWED];                                                                         \
+            e_i32 changed[TALLY_CPU_FOLLOWED + FEW_COLUMNS];                                                           \
             for (size_t i = 0; i < rows * width; i++)                                                                  \
-                changed[i] = (a[i] != b[i]) & !IS_NAN(a[i]);                                                           \
+                changed[i] = -((a[i] != b[i]) & !IS_NAN(a[i]));                                                        \
             follow_few_columns(changed, rows, width, row, open, places);                                               \
             return;                                                                                                    \
         }                                                                                                              \
