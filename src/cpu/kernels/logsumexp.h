@@ -102,8 +102,10 @@ ALWAYS_INLINE void NAME(combine_all)(tally_monoid m, size_t count, const A_T *ot
         memcpy(&high, (const char *)(other + i) + sizeof low, sizeof high);
         NAME(combine_lanes)(every_second_f64(low, high, 0), every_second_f64(low, high, 1), acc + i);
     }
-    for (; i < count; i++)
+    for (; i < count; i++) {
+        NOT_IN_VECTORS(i);
         acc[i] = NAME(combine)(m, acc[i], other[i]);
+    }
 }
 #define COMBINE_ALL NAME(combine_all)
 
