@@ -252,8 +252,8 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
             lengths[i] = numbers[i + 1] - numbers[i];
         const uint64_t length = may_be_equal && batch >= LEAST_EQUAL ? tally_cpu_equal_length(numbers, batch) : 0;
         if (tally_cpu_folds_equal(r->plan, length))
-            tally_cpu_fold_equal(r->plan, element_at(r, r->x, numbers[0]), element_at(r, r->y, numbers[0]),
-                                 s->end - numbers[0], batch, length, acc);
+            tally_cpu_fold_equal(r->plan, element_at(r, r->x, numbers[0]), element_at(r, r->y, numbers[0]), batch,
+                                 length, acc);
         else if (upright)
             tally_cpu_fold_short_groups(r->plan, r->x, r->y, s->end, numbers, batch, acc);
         else

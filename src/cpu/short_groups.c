@@ -67,15 +67,8 @@ static uint64_t short_length(size_t bytes) {
 }
 
 /* The same for moments and logsumexp (variances of f32 in groups of 10, uniform, 1.35 and 1.42, exponential 1.73 and
- * 1.23; logsumexp of f32 in groups of 20, exponential, 1.67 and 1.50, of f64 in groups of 10 3.44 and 2.99). Rows are
- * of one length, so no column is longer than its group. */
-enum {
-    SHORT_MOMENTS = 10,
-    SHORT_EXPONENTIALS_32 = 24,
-    SHORT_EXPONENTIALS_64 = 14,
-    SHORT_ROW_OF_MOMENTS = 24,
-    SHORT_ROW_OF_EXPONENTIALS = 40
-};
+ * 1.23; logsumexp of f32 in groups of 20, exponential, 1.67 and 1.50, of f64 in groups of 10 3.44 and 2.99). */
+enum { SHORT_MOMENTS = 10, SHORT_EXPONENTIALS_32 = 24, SHORT_EXPONENTIALS_64 = 14 };
 
 /* ---- sums of what elements are lifted to ---- */
 
@@ -190,13 +183,6 @@ static void count_truths(const tally_cpu_plan *plan, const void *x, const uint64
 }
 
 /* ---- columns ---- */
-
-bool tally_cpu_stands_rows(const tally_cpu_plan *plan, uint64_t extent) {
-    const floats kind = floats_of(plan);
-    if (kind == LOGSUMEXP && !tally_dtype_is_float(plan->base.computation.desc.in)) /* i32 in rows of 20: 1.3 and 0.5 */
-        return false;
-    return kind && extent < (kind == MOMENTS ? SHORT_ROW_OF_MOMENTS : SHORT_ROW_OF_EXPONENTIALS);
-}
 
 bool tally_cpu_stands_groups(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {
     const tally_computation *c = &plan->base.computation;

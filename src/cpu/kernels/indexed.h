@@ -184,9 +184,11 @@ ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, 
             row += 1;
             UNROLL_8 for (size_t s = 0; s < strips; s++) {
                 const L_V v = LOAD(from + r * stride + s * LANES);
-                NAME(places) better = m == TALLY_MONOID_argmin ? v < best[s] : v > best[s];
-#if ELEMENT_IS_FLOAT
-                better |= (v != v) & (best[s] == best[s]);
+#if ELEMENT_IS_FLOAT /* or NaN, where no NaN came before */
+                const NAME(places) better =
+                    ~(m == TALLY_MONOID_argmin ? v >= best[s] : v <= best[s]) & (best[s] == best[s]);
+#else
+                const NAME(places) better = m == TALLY_MONOID_argmin ? v < best[s] : v > best[s];
 #endif
                 best[s] = (L_V)((better & (NAME(places))v) | (~better & (NAME(places))best[s]));
                 place[s] = (better & row) | (~better & place[s]);
