@@ -63,12 +63,12 @@ static filling filling_of(tally_monoid monoid) {
  * power-law lengths 1.63 and 1.72, in groups of 10 1.27 and 0.96; of bf16 in groups of 14, uniform, 0.50 and 0.71, in
  * groups of 20, power-law, 0.56 and 0.55.) */
 static uint64_t short_length(size_t bytes) {
-    return bytes == 1 ? 16 : bytes == 2 ? 12 : bytes == 4 ? 10 : 5;
+    return bytes == 1 ? 18 : bytes == 2 ? 16 : bytes == 4 ? 10 : 8;
 }
 
 /* The same for moments and logsumexp (variances of f32 in groups of 10, uniform, 1.35 and 1.42, exponential 1.73 and
  * 1.23; logsumexp of f32 in groups of 20, exponential, 1.67 and 1.50, of f64 in groups of 10 3.44 and 2.99). */
-enum { SHORT_MOMENTS = 10, SHORT_EXPONENTIALS_32 = 24, SHORT_EXPONENTIALS_64 = 14 };
+enum { SHORT_MOMENTS = 10, SHORT_EXPONENTIALS_32 = 40, SHORT_EXPONENTIALS_64 = 14 };
 
 /* ---- sums of what elements are lifted to ---- */
 
