@@ -84,7 +84,7 @@ typedef struct tally_cpu_scans {
      * if a square overflows or one is not finite. out may be x. */
     size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
     /* x becomes such results of whole groups, forward and as doubles. numbers[k] is that of element k in its group,
-     * from 1 on; n is a multiple of 8. False if a square overflows or an element is not finite; x is lost then. */
+     * from 1 on; n is a multiple of 8. False if a square overflows or an element is not finite. */
     bool (*moments_of_groups)(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how);
     const tally_cpu_running_exps *running_exps;
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
