@@ -304,53 +304,63 @@ static bool end_strip(const strip *s, double count, size_t width, tally_cpu_mome
     return true;
 }
 
-/* A row that is element number 'count' of its columns. 'spills': lanes behind it may be written, too. A copy of six
- * doubles takes as long as the rest. */
-ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double count, double ddof, bool root, bool narrow,
-                            bool spills, double *out) {
-    const double degrees = count - ddof, share = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
-    for (size_t j = 0; j < width; j += LANES) {
-        v_f64 v, shift, sum, squares, sum_before, squares_before;
-        memcpy(&v, x + j, sizeof v);
-        memcpy(&shift, to->shift + j, sizeof shift);
-        memcpy(&sum, to->sum + j, sizeof sum);
-        memcpy(&squares, to->squares + j, sizeof squares);
-        memcpy(&sum_before, to->sum_before + j, sizeof sum_before);
-        memcpy(&squares_before, to->squares_before + j, sizeof squares_before);
+/* The first n lanes, or all. */
+ALWAYS_INLINE void put_lanes(v_f64 v, size_t n, double *to) {
+    if (n >= LANES)
+        memcpy(to, &v, sizeof v);
+    else
+#if defined(__AVX512F__)
+        _mm512_mask_storeu_pd(to, (__mmask8)((1u << n) - 1), v);
+#else
+        memcpy(to, &v, n * sizeof *to);
+#endif
+}
+
+/* A vector of columns, of which the first 'left' count, in registers. The first row is element number 'count' of its
+ * columns, and the next ones begin 'down' elements behind each other. */
+ALWAYS_INLINE void scan_strip(const double *x, size_t rows, ptrdiff_t down, size_t left, const double *shares,
+                              double count, bool root, bool narrow, strip *to, size_t j, double *out) {
+    v_f64 v, shift, sum, squares, sum_before, squares_before, number = (v_f64){0} + count;
+    memcpy(&shift, to->shift + j, sizeof shift);
+    memcpy(&sum_before, to->sum_before + j, sizeof sum_before);
+    memcpy(&squares_before, to->squares_before + j, sizeof squares_before);
+    sum = squares = (v_f64){0};
+    for (size_t k = 0; k < rows; k++, x += down, out += down, number += 1.0) {
+        memcpy(&v, x, sizeof v);
         const v_f64 d = v - shift;
         sum += d;
         squares += d * d;
-        memcpy(to->sum + j, &sum, sizeof sum);
-        memcpy(to->squares + j, &squares, sizeof squares);
-        sum += sum_before;
-        squares += squares_before;
-        const v_f64 rest = moment(sum, squares, count - (v_f64){0});
-        const v_f64 value = !root ? rest * share : narrow ? near_root(rest * share) : root_f64(rest * share);
-        if (spills || width - j >= LANES)
-            memcpy(out + j, &value, sizeof value);
-        else
-            memcpy(out + j, &value, (width - j) * sizeof *out);
+        const v_f64 part = moment(sum_before + sum, squares_before + squares, number) * shares[k];
+        put_lanes(!root ? part : narrow ? near_root(part) : root_f64(part), left, out);
     }
+    memcpy(to->sum + j, &sum, sizeof sum);
+    memcpy(to->squares + j, &squares, sizeof squares);
 }
+
+#define SCAN_STRIPS(root, narrow)                                                                                      \
+    for (size_t j = 0; j < width; j += LANES)                                                                          \
+    scan_strip(x + first + j, block, down, width - j, shares, acc->count + 1, root, narrow, &s, j, out + first + j)
 
 static size_t moments_of_columns(const double *x, size_t rows, size_t width, tally_cpu_spread how,
                                  tally_cpu_moments_strip *acc, double *out) {
+    const ptrdiff_t down = how.reverse ? -(ptrdiff_t)width : (ptrdiff_t)width;
     strip s = {0};
     size_t done = 0;
     while (done < rows) {
         const size_t block = block_after(acc->count, rows - done < ROWS ? rows - done : ROWS),
-                     first = how.reverse ? rows - done - block : done;
-        begin_strip(acc, x + (how.reverse ? first + block - 1 : first) * width, width, &s);
+                     first = (how.reverse ? rows - done - 1 : done) * width;
+        double shares[ROWS];
         for (size_t k = 0; k < block; k++) {
-            const size_t row = how.reverse ? first + block - 1 - k : first + k;
-            const double count = acc->count + (double)(k + 1);
-            if (how.root && how.narrow)
-                scan_row(x + row * width, width, &s, count, how.ddof, true, true, !how.reverse, out + row * width);
-            else if (how.root)
-                scan_row(x + row * width, width, &s, count, how.ddof, true, false, !how.reverse, out + row * width);
-            else
-                scan_row(x + row * width, width, &s, count, how.ddof, false, false, !how.reverse, out + row * width);
+            const double count = acc->count + (double)(k + 1), degrees = count - how.ddof;
+            shares[k] = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
         }
+        begin_strip(acc, x + first, width, &s);
+        if (how.root && how.narrow)
+            SCAN_STRIPS(true, true);
+        else if (how.root)
+            SCAN_STRIPS(true, false);
+        else
+            SCAN_STRIPS(false, false);
         if (!end_strip(&s, acc->count + (double)block, width, acc))
             return done;
         done += block;
