@@ -21,7 +21,7 @@ ALWAYS_INLINE open_group scan_apart(v_f64 x, v_f64 n, open_group *open) {
         const v_f64 below = shift_up_f64(largest, zero + LOWEST_f64, by);
         largest = SELECT_LANES(f64, (n > zero + (double)by), max_f64(below, largest), largest);
     }
-    largest = SELECT_LANES(f64, began_before_f64(n), max_f64(open->largest, largest), largest);
+    largest = if_open_f64(marks_of_f64(n), max_f64(open->largest, largest), largest);
     const v_f64 before = shift_up_f64(largest, open->largest, 1);
     const v_i64 first = n == one, grows = before < x;
     const v_f64 apart = SELECT_LANES(f64, grows, before - x, x - before);

@@ -174,12 +174,6 @@ static size_t moments(const void *elements, size_t n, tally_cpu_spread how, tall
 
 /* ---- short groups, many at a time ---- */
 
-/* Every lane takes x from 'down' lanes below it. */
-ALWAYS_INLINE v_f64 from_below(v_f64 x, v_u64 down) {
-    const v_u32 units = (v_u32)(2 * (down | down << 32));
-    return (v_f64)permute_units((v_u32)x, unit_numbers() - units);
-}
-
 /* The group that the next vector may begin with: sums of the distances from its shift, in every lane. */
 typedef struct open_group {
     v_f64 shift, sum, squares;
@@ -206,13 +200,12 @@ static void rebase(open_group *open, double n) {
 
 ALWAYS_INLINE v_f64 scan_groups(v_f64 x, const uint32_t *numbers, bool checks, open_group *open, v_u64 *wrong) {
     const v_f64 n = load_numbers_f64(numbers);
-    const v_i64 is_open = began_before_f64(n);
-    const v_f64 own = from_below(x, load_u64_from_u32((const e_u32 *)numbers) - 1);
-    const v_f64 shift = SELECT_LANES(f64, is_open, open->shift, own);
+    const marks_f64 marks = marks_of_f64(n);
+    const v_f64 shift = if_open_f64(marks, open->shift, firsts_of_groups(x, numbers));
     open->shift = last_f64(shift);
     const v_f64 d = x - shift;
-    const v_f64 sum = prefixes_in_groups_f64(d, n, is_open, &open->sum);
-    const v_f64 squares = prefixes_in_groups_f64(d * d, n, is_open, &open->squares), product = squares * n;
+    const v_f64 sum = prefixes_in_groups_f64(d, marks, &open->sum);
+    const v_f64 squares = prefixes_in_groups_f64(d * d, marks, &open->squares), product = squares * n;
     const v_f64 value = moment(sum, squares, n);
     *wrong |= (v_u64) ~(product - product == 0);
     if (checks)

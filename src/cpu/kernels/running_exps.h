@@ -121,7 +121,7 @@ static bool NAME(groups)(const void *block, const uint32_t *numbers, size_t n, b
     for (size_t k = 0; k < n; k += L_LANES) {
         const L_V e = OF(exp)(NAME(take)(x + k, n - k, largest) - largest);
         const L_V number = OF(load_numbers)(numbers + k);
-        L_V sum = OF(prefixes_in_groups)(e, number, OF(began_before)(number), &open);
+        L_V sum = OF(prefixes_in_groups)(e, OF(marks_of)(number), &open);
         if (exclusive) {
             const L_V moved = OF(shift_up)(sum, before, 1);
             before = OF(last)(sum);
