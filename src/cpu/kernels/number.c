@@ -76,6 +76,27 @@ uint32_t PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, 
 uint32_t PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t first,
                                                            uint32_t before, uint32_t *numbers) {
     size_t k = 0;
+#if defined(__AVX512BW__)
+    const __m512i place = _mm512_broadcast_i32x4(_mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
+    for (; k + 4 * BLOCK <= n; k += 4 * BLOCK) { /* four blocks at a time */
+        const __m512i marks = _mm512_loadu_si512(heads + k);
+        __m512i head = _mm512_and_si512(marks, place);
+        head = _mm512_max_epu8(head, _mm512_bslli_epi128(head, 1));
+        head = _mm512_max_epu8(head, _mm512_bslli_epi128(head, 2));
+        head = _mm512_max_epu8(head, _mm512_bslli_epi128(head, 4));
+        head = _mm512_max_epu8(head, _mm512_bslli_epi128(head, 8));
+        e_u8 own[4 * BLOCK];
+        _mm512_storeu_si512(own, _mm512_sub_epi8(place, head));
+        uint64_t begun = _mm512_movepi8_mask(marks), open = _mm512_testn_epi8_mask(head, head);
+        for (size_t l = 0; l < 4 * BLOCK; l += BLOCK, begun >>= BLOCK, open >>= BLOCK) {
+            const __m512i number = _mm512_add_epi32((__m512i)load_u32_from_u8(own + l), _mm512_set1_epi32((int)first));
+            _mm512_storeu_si512(numbers + k + l, _mm512_mask_add_epi32(number, (__mmask16)open, number,
+                                                                       _mm512_set1_epi32((int)before - 1)));
+            const uint32_t bits = (uint32_t)begun & 0xffff;
+            before = bits ? (uint32_t)__builtin_clz(bits) - 15 : before + BLOCK;
+        }
+    }
+#endif
 #if defined(__AVX2__)
     for (; k + BLOCK <= n; k += BLOCK) {
         e_u8 own[BLOCK];
