@@ -130,7 +130,7 @@ ALWAYS_INLINE bool strip_f32(const e_f32 *x, size_t rows, size_t width, size_t s
     const v_f32 base = narrowed(sum);
     for (size_t r = 0; r < rows; r++, row += down, to += down) {
         const v_f32 before = own;
-        own += exp_f32(take_f32(row, width, 0) - largest);
+        own += exp_of_difference_f32(take_f32(row, width, 0), largest);
         put_f32(result_f32(largest, base + (exclusive ? before : own)), width, to);
     }
     widened(own, top);

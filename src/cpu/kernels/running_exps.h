@@ -95,7 +95,7 @@ static bool NAME(run)(const void *block, size_t n, bool exclusive, double *acc, 
     L_V own = {0};
     sums[0] = base[0];
     for (size_t k = 0; k < n; k += L_LANES) {
-        L_V v = OF(exp)(NAME(take)(x + k, n - k, PASTE2(LOWEST_, LANE)) - largest);
+        L_V v = OF(exp_of_difference)(NAME(take)(x + k, n - k, PASTE2(LOWEST_, LANE)), largest - (L_V){0});
         UNROLL_8 for (size_t by = 1; by < L_LANES; by *= 2) v += OF(shift_up)(v, (L_V){0}, by);
         const L_V sum = base + (own + v);
         memcpy(sums + 1 + k, &sum, sizeof sum);
@@ -119,7 +119,7 @@ static bool NAME(groups)(const void *block, const uint32_t *numbers, size_t n, b
         return false;
     L_V open = {0}, before = {0};
     for (size_t k = 0; k < n; k += L_LANES) {
-        const L_V e = OF(exp)(NAME(take)(x + k, n - k, largest) - largest);
+        const L_V e = OF(exp_of_difference)(NAME(take)(x + k, n - k, largest), largest - (L_V){0});
         const L_V number = OF(load_numbers)(numbers + k);
         L_V sum = OF(prefixes_in_groups)(e, OF(marks_of)(number), &open);
         if (exclusive) {

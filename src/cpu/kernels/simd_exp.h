@@ -58,16 +58,17 @@ ALWAYS_INLINE v_f64 exp_f64(v_f64 x) {
 #endif
 }
 
-/* The same for floats; at least 2^-126. The polynomials' relative errors are below 2^-27. */
-ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
+/* The same for floats; at least 2^-126. The polynomials' relative errors are below 2^-27. 'low' is what x has lost. */
+ALWAYS_INLINE v_f32 exp_of_parts_f32(v_f32 x, v_f32 low, bool has_low) {
     const v_f32 zero = {0}, magic = zero + 0x1.8p23f;
-    x = larger_f32(zero - 87.0f, x);
+    x = has_low ? x : larger_f32(zero - 87.0f, x); /* with a rest it is no lower */
 #if defined(__AVX512F__)
     static const _Alignas(64) uint32_t powers[16] = {
         0x3f800000, 0x3f7daac3, 0x3f7b95c2, 0x3f79c3d3, 0x3f7837f0, 0x3f76f532, 0x3f75fed7, 0x3f75583f,
         0x3f7504f3, 0x3f7508a4, 0x3f75672a, 0x3f76248c, 0x3f7744fd, 0x3f78ccdf, 0x3f7ac0c7, 0x3f7d257d};
     const v_f32 shifted = add_product_f32(magic, x, zero + 0x1.715476p4f);
-    const v_f32 r = add_product_f32(x, shifted - magic, zero - 0x1.62e43p-5f);
+    v_f32 r = add_product_f32(x, shifted - magic, zero - 0x1.62e43p-5f);
+    r = has_low ? r + low : r;
     v_f32 sum = add_product_f32(zero + 0x1.00014ap-1f, zero + 0x1.55565cp-3f, r);
     sum = add_product_f32(zero + 1.0f, sum, r) * r;
     const v_u32 power = (v_u32)_mm512_permutexvar_epi32((__m512i)shifted, _mm512_load_si512(powers));
@@ -78,6 +79,7 @@ ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
     const v_f32 n = shifted - magic;
     v_f32 r = add_product_f32(x, n, zero - 0x1.62e4p-1f);
     r = add_product_f32(r, n, zero - 0x1.7f7d1cp-20f);
+    r = has_low ? r + low : r;
     v_f32 sum = zero + 0x1.6a2416p-10f;
     sum = add_product_f32(zero + 0x1.1239f2p-7f, sum, r);
     sum = add_product_f32(zero + 0x1.5558f2p-5f, sum, r);
@@ -87,6 +89,20 @@ ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
     sum = add_product_f32(zero + 1.0f, sum, r);
     return sum * (v_f32)(((v_u32)shifted + 127) << 23);
 #endif
+}
+ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
+    return exp_of_parts_f32(x, x, false);
+}
+
+/* exp(x - m) for -infinity <= x <= m, which is finite. A difference of floats is rounded by as much as four units of
+ * 2^-24 if it is -8, so its rest counts, too (Knuth's two-sum). */
+ALWAYS_INLINE v_f32 exp_of_difference_f32(v_f32 x, v_f32 m) {
+    x = larger_f32(m - 87.0f, x);
+    const v_f32 d = x - m, part = d - x;
+    return exp_of_parts_f32(d, (x - (d - part)) - (m + part), true);
+}
+ALWAYS_INLINE v_f64 exp_of_difference_f64(v_f64 x, v_f64 m) {
+    return exp_f64(x - m);
 }
 
 /* log(x) for x = 0, which gives -infinity, for infinity, NaN and positive normal numbers, to about one unit in the last
