@@ -165,8 +165,9 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
 }
 
 /* Vectors of columns. Rows are numbered in lanes of the elements' width, so the accumulators take over before such a
- * number could overflow. A row waits for the comparison with the one before, so several vectors go along. */
-enum { NAME(NUMBERED_ROWS) = 127, NAME(STRIPS) = 4 };
+ * number could overflow. A row waits for the comparison with the one before, so several vectors go along where there
+ * are registers. */
+enum { NAME(NUMBERED_ROWS) = 127, NAME(STRIPS) = VECTOR_BYTES > 16 ? 4 : 1 };
 typedef PASTE2(v_, PASTE2(MARK_OF_, LANE)) NAME(places);
 
 ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t stride, uint64_t index,
@@ -221,7 +222,7 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
     }
     if (width < LANES)
         return 0;
-    for (; j + NAME(STRIPS) * LANES <= width; j += NAME(STRIPS) * LANES)
+    for (; NAME(STRIPS) > 1 && j + NAME(STRIPS) * LANES <= width; j += NAME(STRIPS) * LANES)
         NAME(fold_strips)(m, x + j, rows, stride, index, NAME(STRIPS), acc + j);
     for (; j < width; j += LANES) { /* the last ones with columns before them, whose lanes are dropped */
         const size_t at = j + LANES <= width ? j : width - LANES;

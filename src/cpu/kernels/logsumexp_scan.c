@@ -109,8 +109,8 @@ ALWAYS_INLINE void widened(v_f32 x, v_f64 *v) {
 
 /* A vector of columns, of which the first 'width' count. False, and nothing is done, if elements of one are too far
  * apart or not finite. */
-ALWAYS_INLINE bool strip_f32(const e_f32 *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
-                             double *acc, e_f32 *out) {
+static __attribute__((noinline)) bool strip_f32(const e_f32 *x, size_t rows, size_t width, size_t stride, bool reverse,
+                                                bool exclusive, double *acc, e_f32 *out) {
     const ptrdiff_t down = reverse ? -(ptrdiff_t)stride : (ptrdiff_t)stride;
     const e_f32 *row = x + (reverse ? (rows - 1) * stride : 0);
     e_f32 *to = out + (row - x);
@@ -143,16 +143,13 @@ static size_t columns_f32(const void *elements, size_t rows, size_t width, size_
                           double *acc, void *target) {
     const e_f32 *x = elements;
     e_f32 *out = target;
-    size_t j = 0;
-    for (; j + WIDE <= width; j += WIDE)
-        if (!strip_f32(x + j, rows, WIDE, stride, reverse, exclusive, acc + 2 * j, out + j))
+    for (size_t j = 0; j < width; j += WIDE) {
+        const size_t count = width - j < WIDE ? width - j : (size_t)WIDE;
+        double own[2 * WIDE] = {0};
+        memcpy(own, acc + 2 * j, 2 * count * sizeof *own);
+        if (!strip_f32(x + j, rows, count, stride, reverse, exclusive, own, out + j))
             return j;
-    if (j < width) {
-        double few[2 * WIDE] = {0};
-        memcpy(few, acc + 2 * j, 2 * (width - j) * sizeof *few);
-        if (!strip_f32(x + j, rows, width - j, stride, reverse, exclusive, few, out + j))
-            return j;
-        memcpy(acc + 2 * j, few, 2 * (width - j) * sizeof *few);
+        memcpy(acc + 2 * j, own, 2 * count * sizeof *own);
     }
     return width;
 }

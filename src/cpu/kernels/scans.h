@@ -35,7 +35,7 @@ enum { TALLY_CPU_FOLLOWED = 1024 };
 typedef struct tally_cpu_follow {
     /* Element 0 is number 'first'; if 'place' is negative, it is the first of all. */
     int64_t (*run)(const void *before, const void *after, size_t n, uint64_t first, int64_t place, void *places);
-    /* Elements are numbered from 0 on in each group. */
+    /* Elements, TALLY_CPU_FOLLOWED at most, are numbered from 0 on in each group. */
     int64_t (*groups)(const void *before, const void *after, const uint32_t *numbers, size_t n, int64_t place,
                       void *places);
     /* Packed rows, of TALLY_CPU_FOLLOWED elements at most; the first is number 'row', and if place[j] is negative, it

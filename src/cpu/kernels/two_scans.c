@@ -1,7 +1,6 @@
 /* What turns two scans of numbers into a scan of pairs: minmax is a minimum and a maximum side by side, and argmin is a
  * minimum and the place where it last changed. */
 #include "cpu/kernels/kernels.h"
-#include "cpu/kernels/lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
@@ -82,30 +81,6 @@ ALWAYS_INLINE void put_places(v_i32 places, e_i64 *to) {
     }
 }
 
-/* Whether elements differ from those before, in lanes of 32 bits. */
-#define DEFINE_CHANGED_32(tag, IS_NAN)                                                                                 \
-    ALWAYS_INLINE v_i32 changed_##tag(const e_##tag *before, const e_##tag *after) {                                   \
-        v_##tag a, b;                                                                                                  \
-        memcpy(&a, before, sizeof a);                                                                                  \
-        memcpy(&b, after, sizeof b);                                                                                   \
-        return (a != b) & ~IS_NAN(a);                                                                                  \
-    }
-#define DEFINE_CHANGED_64(tag, IS_NAN)                                                                                 \
-    ALWAYS_INLINE v_i32 changed_##tag(const e_##tag *before, const e_##tag *after) {                                   \
-        v_i32 halves[2];                                                                                               \
-        UNROLL_8 for (size_t h = 0; h < 2; h++) {                                                                      \
-            v_##tag a, b;                                                                                              \
-            memcpy(&a, before + h * LANES_OF(s_i64), sizeof a);                                                        \
-            memcpy(&b, after + h * LANES_OF(s_i64), sizeof b);                                                         \
-            halves[h] = (v_i32)((a != b) & ~IS_NAN(a));                                                                \
-        }                                                                                                              \
-        return every_second_i32(halves[0], halves[1], 0);                                                              \
-    }
-DEFINE_CHANGED_32(i32, IS_NO_NAN)
-DEFINE_CHANGED_32(f32, IS_NAN)
-DEFINE_CHANGED_64(i64, IS_NO_NAN)
-DEFINE_CHANGED_64(f64, IS_NAN)
-
 /* The lane of the last change at or below each, from 1 on, by a running maximum; its number is the place. */
 ALWAYS_INLINE v_i32 places_of(v_i32 changed, v_i32 number, v_i32 before) {
     v_u32 last = (v_u32)changed & (unit_numbers() + 1);
@@ -114,30 +89,24 @@ ALWAYS_INLINE v_i32 places_of(v_i32 changed, v_i32 number, v_i32 before) {
     return SELECT_LANES(i32, (last == 0), before, permute_units((v_u32)number, last - 1));
 }
 
-#define DEFINE_FOLLOW_GROUPS(tag, IS_NAN)                                                                              \
-    static int64_t follow_groups_##tag(const void *before, const void *after, const uint32_t *numbers, size_t n,       \
-                                       int64_t place, void *to) {                                                      \
-        enum { LANES = LANES_OF(s_i32) };                                                                              \
-        const e_##tag *a = before, *b = after;                                                                         \
-        e_i64 *places = to;                                                                                            \
-        size_t i = 0;                                                                                                  \
-        for (v_i32 open = (s_i32)place - (v_i32){0}; MOVES_ANY_LANE && i + LANES <= n; i += LANES) {                   \
-            v_i32 number;                                                                                              \
-            memcpy(&number, numbers + i, sizeof number);                                                               \
-            const v_i32 changed = changed_##tag(a + i, b + i) | (number == 0);                                         \
-            open = any_bit((v_u64)changed) ? places_of(changed, number, open) : open;                                  \
-            put_places(open, places + i);                                                                              \
-            open = last_i32(open);                                                                                     \
-            place = open[0];                                                                                           \
-        }                                                                                                              \
-        for (; i < n; i++)                                                                                             \
-            places[i] = place = (((a[i] != b[i]) & !IS_NAN(a[i])) | (numbers[i] == 0)) ? (int64_t)numbers[i] : place;  \
-        return place;                                                                                                  \
+/* changed[i] is all ones or 0. */
+static int64_t follow_groups(const e_i32 *changed, const uint32_t *numbers, size_t n, int64_t place, e_i64 *places) {
+    enum { LANES = LANES_OF(s_i32) };
+    size_t i = 0;
+    for (v_i32 open = (s_i32)place - (v_i32){0}; MOVES_ANY_LANE && i + LANES <= n; i += LANES) {
+        v_i32 number, marks;
+        memcpy(&number, numbers + i, sizeof number);
+        memcpy(&marks, changed + i, sizeof marks);
+        marks |= number == 0;
+        open = any_bit((v_u64)marks) ? places_of(marks, number, open) : open;
+        put_places(open, places + i);
+        open = last_i32(open);
+        place = open[0];
     }
-DEFINE_FOLLOW_GROUPS(i32, IS_NO_NAN)
-DEFINE_FOLLOW_GROUPS(i64, IS_NO_NAN)
-DEFINE_FOLLOW_GROUPS(f32, IS_NAN)
-DEFINE_FOLLOW_GROUPS(f64, IS_NAN)
+    for (; i < n; i++)
+        places[i] = place = changed[i] || numbers[i] == 0 ? (int64_t)numbers[i] : place;
+    return place;
+}
 
 /* ---- and in columns ---- */
 
@@ -165,28 +134,41 @@ static void follow_few_columns(const e_i32 *changed, size_t rows, size_t width, 
     memcpy(places, room, width * sizeof *room);
 }
 
-#define DEFINE_FOLLOW_COLUMNS(tag, IS_NAN)                                                                             \
-    static void follow_columns_##tag(const void *before, const void *after, size_t rows, size_t width, uint64_t row,   \
-                                     int64_t *restrict open, void *to) {                                               \
-        const e_##tag *restrict a = before, *restrict b = after;                                                       \
-        e_i64 *restrict places = to;                                                                                   \
-        for (size_t j = 0; j < width; j++)                                                                             \
-            open[j] = open[j] < 0 ? (int64_t)row : open[j];                                                            \
-        if (width < FEW_COLUMNS) {                                                                                     \
-            e_i32 changed[TALLY_CPU_FOLLOWED + FEW_COLUMNS];                                                           \
-            for (size_t i = 0; i < rows * width; i++)                                                                  \
-                changed[i] = -((a[i] != b[i]) & !IS_NAN(a[i]));                                                        \
-            follow_few_columns(changed, rows, width, row, open, places);                                               \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (size_t r = 0; r < rows; r++, row++, a += width, b += width, places += width)                              \
-            for (size_t j = 0; j < width; j++)                                                                         \
-                places[j] = open[j] = ((a[j] != b[j]) & !IS_NAN(a[j])) ? (int64_t)row : open[j];                       \
+static void follow_columns(const e_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *restrict open,
+                           e_i64 *restrict places) {
+    for (size_t j = 0; j < width; j++)
+        open[j] = open[j] < 0 ? (int64_t)row : open[j];
+    if (width < FEW_COLUMNS) {
+        follow_few_columns(changed, rows, width, row, open, places);
+        return;
     }
-DEFINE_FOLLOW_COLUMNS(i32, IS_NO_NAN)
-DEFINE_FOLLOW_COLUMNS(i64, IS_NO_NAN)
-DEFINE_FOLLOW_COLUMNS(f32, IS_NAN)
-DEFINE_FOLLOW_COLUMNS(f64, IS_NAN)
+    for (size_t r = 0; r < rows; r++, row++, changed += width, places += width)
+        for (size_t j = 0; j < width; j++)
+            places[j] = open[j] = changed[j] ? (int64_t)row : open[j];
+}
+
+#define DEFINE_FOLLOW_MARKED(tag, IS_NAN)                                                                              \
+    static __attribute__((noinline)) void mark_changed_##tag(const e_##tag *restrict a, const e_##tag *restrict b,     \
+                                                             size_t n, e_i32 *restrict changed) {                      \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            changed[i] = -((a[i] != b[i]) & !IS_NAN(a[i]));                                                            \
+    }                                                                                                                  \
+    static int64_t follow_groups_##tag(const void *before, const void *after, const uint32_t *numbers, size_t n,       \
+                                       int64_t place, void *places) {                                                  \
+        e_i32 changed[TALLY_CPU_FOLLOWED];                                                                             \
+        mark_changed_##tag(before, after, n, changed);                                                                 \
+        return follow_groups(changed, numbers, n, place, places);                                                      \
+    }                                                                                                                  \
+    static void follow_columns_##tag(const void *before, const void *after, size_t rows, size_t width, uint64_t row,   \
+                                     int64_t *open, void *places) {                                                    \
+        e_i32 changed[TALLY_CPU_FOLLOWED + FEW_COLUMNS];                                                               \
+        mark_changed_##tag(before, after, rows *width, changed);                                                       \
+        follow_columns(changed, rows, width, row, open, places);                                                       \
+    }
+DEFINE_FOLLOW_MARKED(i32, IS_NO_NAN)
+DEFINE_FOLLOW_MARKED(i64, IS_NO_NAN)
+DEFINE_FOLLOW_MARKED(f32, IS_NAN)
+DEFINE_FOLLOW_MARKED(f64, IS_NAN)
 
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 #define FOLLOW(tag)                                                                                                    \
