@@ -127,7 +127,7 @@ static bool are_short(const tally_stretch *s) {
  * means in groups of 200 1.43 and 1.05, argmin in groups of 100 2.2 and 2.1.) */
 static uint64_t short_length(const tally_cpu_plan *plan) {
     const tally_cpu_lifted *lifted = &plan->lifted;
-    enum { TRUTHS = 512, PLACES = 256, BYTES = 256, HALVES = 192, NUMBERS = 112 };
+    enum { TRUTHS = 512, PLACES = 160, BYTES = 256, HALVES = 192, NUMBERS = 112 };
     return lifted->parts == TALLY_CPU_PLACE ? PLACES
            : lifted->truths                 ? TRUTHS
            : lifted->bytes == 1             ? BYTES
@@ -362,7 +362,7 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
  * the one that is open before the stretch. (Zen 5, ns an element alone and so: variances of f32 in segments of 100 and
  * 150 1.4, 1.2 and 1.0, 1.0, of f64 1.4, 1.2 and 1.3, 1.3; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
-enum { MOST_GATHERED = 512, SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SHORT_SPREAD = 2 * TALLY_CPU_SHORT_GROUP };
+enum { MOST_GATHERED = 512, SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SHORT_SPREAD = 96 };
 typedef struct gathered {
     const tally_runs *runs;
     bool reverse;

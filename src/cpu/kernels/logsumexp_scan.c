@@ -10,13 +10,53 @@
 
 enum { BLOCK = TALLY_CPU_EXPS_BLOCK, LANES = LANES_OF(s_f64) };
 
+typedef s_f32 half_f32 __attribute__((vector_size(sizeof(v_f64) / 2)));
+
+ALWAYS_INLINE v_f32 narrowed(const v_f64 *x) {
+    half_f32 halves[2];
+    v_f32 v;
+    for (int h = 0; h < 2; h++)
+        halves[h] = __builtin_convertvector(x[h], half_f32);
+    memcpy(&v, halves, sizeof v);
+    return v;
+}
+ALWAYS_INLINE void widened(v_f32 x, v_f64 *v) {
+    half_f32 halves[2];
+    memcpy(halves, &x, sizeof x);
+    for (int h = 0; h < 2; h++)
+        v[h] = __builtin_convertvector(halves[h], v_f64);
+}
+
 #if defined(__AVX512F__)
 #define add_log_f64(above, x) ((above) + log_f64(x, false))
 #else
-ALWAYS_INLINE double result_of(double largest, double sum) {
-    const double result = largest + plain_log(sum);
-    return result == result ? result : (double)NAN;
+/* above + log(x), as plain_log has it. */
+ALWAYS_INLINE v_f64 add_log_f64(v_f64 above, v_f64 x) {
+    const v_f64 zero = {0}, one = zero + 1.0;
+    const v_u64 up = (v_u64)x - 0x3fe6a09e667f3bcd + (1ull << 62), k = (up >> 52) - 1024;
+    const v_f64 m = (v_f64)((v_u64)x - (k << 52)), exponent = (v_f64)(k + 0x4338000000000000) - 0x1.8p52;
+    const v_f64 s = (m - one) / (m + one), z = s * s;
+    v_f64 sum = add_product_f64(zero + 0x1.39fe606542dbap-3, zero + 0x1.2b584aae78c14p-3, z);
+    sum = add_product_f64(zero + 0x1.7462b4ab2ef6cp-3, sum, z);
+    sum = add_product_f64(zero + 0x1.c71c62e5800a1p-3, sum, z);
+    sum = add_product_f64(zero + 0x1.2492492df148dp-2, sum, z);
+    sum = add_product_f64(zero + 0x1.99999999952e2p-2, sum, z);
+    sum = add_product_f64(zero + 0x1.5555555555558p-1, sum, z);
+    const v_f64 value = above + (exponent * LN2_HIGH + (2 * s + (s * z * sum + exponent * LN2_LOW)));
+    return SELECT_LANES(f64, (x == zero), zero - (double)INFINITY, value);
 }
+ALWAYS_INLINE v_f64 log_or_itself_f64(v_f64 value, v_f64 x) {
+    return SELECT_LANES(f64, (x == x), value, (v_f64){0} + (double)NAN);
+}
+ALWAYS_INLINE v_f32 add_log_f32(v_f32 above, v_f32 x) {
+    v_f64 a[2], b[2];
+    widened(above, a);
+    widened(x, b);
+    for (int h = 0; h < 2; h++)
+        a[h] = log_or_itself_f64(add_log_f64(a[h], b[h]), b[h]);
+    return narrowed(a);
+}
+#define log_or_itself_f32(value, x) (value)
 #endif
 
 #define NEAR_f32 8
@@ -90,27 +130,10 @@ ALWAYS_INLINE void put_pairs(v_f64 largest, v_f64 sum, double *acc) {
 }
 
 enum { WIDE = LANES_OF(s_f32) };
-typedef s_f32 half_f32 __attribute__((vector_size(sizeof(v_f64) / 2)));
-
-ALWAYS_INLINE v_f32 narrowed(const v_f64 *x) {
-    half_f32 halves[2];
-    v_f32 v;
-    for (int h = 0; h < 2; h++)
-        halves[h] = __builtin_convertvector(x[h], half_f32);
-    memcpy(&v, halves, sizeof v);
-    return v;
-}
-ALWAYS_INLINE void widened(v_f32 x, v_f64 *v) {
-    half_f32 halves[2];
-    memcpy(halves, &x, sizeof x);
-    for (int h = 0; h < 2; h++)
-        v[h] = __builtin_convertvector(halves[h], v_f64);
-}
-
 /* A vector of columns, of which the first 'width' count. False, and nothing is done, if elements of one are too far
  * apart or not finite. */
-static __attribute__((noinline)) bool strip_f32(const e_f32 *x, size_t rows, size_t width, size_t stride, bool reverse,
-                                                bool exclusive, double *acc, e_f32 *out) {
+ALWAYS_INLINE bool strip_f32(const e_f32 *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
+                             double *acc, e_f32 *out) {
     const ptrdiff_t down = reverse ? -(ptrdiff_t)stride : (ptrdiff_t)stride;
     const e_f32 *row = x + (reverse ? (rows - 1) * stride : 0);
     e_f32 *to = out + (row - x);
@@ -143,13 +166,16 @@ static size_t columns_f32(const void *elements, size_t rows, size_t width, size_
                           double *acc, void *target) {
     const e_f32 *x = elements;
     e_f32 *out = target;
-    for (size_t j = 0; j < width; j += WIDE) {
-        const size_t count = width - j < WIDE ? width - j : (size_t)WIDE;
-        double own[2 * WIDE] = {0};
-        memcpy(own, acc + 2 * j, 2 * count * sizeof *own);
-        if (!strip_f32(x + j, rows, count, stride, reverse, exclusive, own, out + j))
+    size_t j = 0;
+    for (; j + WIDE <= width; j += WIDE)
+        if (!strip_f32(x + j, rows, WIDE, stride, reverse, exclusive, acc + 2 * j, out + j))
             return j;
-        memcpy(acc + 2 * j, own, 2 * count * sizeof *own);
+    if (j < width) {
+        double few[2 * WIDE] = {0};
+        memcpy(few, acc + 2 * j, 2 * (width - j) * sizeof *few);
+        if (!strip_f32(x + j, rows, width - j, stride, reverse, exclusive, few, out + j))
+            return j;
+        memcpy(acc + 2 * j, few, 2 * (width - j) * sizeof *few);
     }
     return width;
 }

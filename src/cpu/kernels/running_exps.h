@@ -41,17 +41,7 @@ ALWAYS_INLINE void NAME(put)(L_V v, size_t n, E_T *to) {
 }
 
 ALWAYS_INLINE L_V NAME(result)(L_V largest, L_V sum) {
-#if defined(__AVX512F__)
     return OF(log_or_itself)(OF(add_log)(largest, sum), sum);
-#else
-    L_T first[L_LANES], second[L_LANES];
-    memcpy(first, &largest, sizeof first);
-    memcpy(second, &sum, sizeof second);
-    for (size_t l = 0; l < L_LANES; l++)
-        first[l] = (L_T)result_of(first[l], second[l]);
-    memcpy(&sum, first, sizeof sum);
-    return sum;
-#endif
 }
 
 /* results[k] = largest + log(sums[k]), of whole vectors of sums. */
