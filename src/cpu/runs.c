@@ -138,9 +138,10 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
 
 /* Whether calls for each group would take longer than scanning all with marks. */
 static bool has_short_groups(const tally_cpu_plan *plan, const tally_stretch *s) {
-    const bool from_the_back = plan->lifted.parts == TALLY_CPU_PLACE && plan->base.computation.reverse;
-    return plan->lifted.scan && !from_the_back && are_shorter(s, short_length(plan)) &&
-           s->end - s->group_start < INT32_MAX; /* of elements, whose places are numbered in 32 bits */
+    /* forward only, and numbered in 32 bits */
+    const bool follows = !plan->base.computation.reverse && s->end - s->group_start < INT32_MAX;
+    return plan->lifted.scan && (plan->lifted.parts != TALLY_CPU_PLACE || follows) &&
+           are_shorter(s, short_length(plan));
 }
 
 static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, const void *carry) {
