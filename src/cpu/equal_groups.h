@@ -12,10 +12,12 @@ uint64_t tally_cpu_equal_length(const uint64_t *offsets, size_t count);
 bool tally_cpu_may_fold_equal(const tally_cpu_plan *plan); /* some length */
 bool tally_cpu_folds_equal(const tally_cpu_plan *plan, uint64_t length);
 
-/* acc[i] = group i of 'count', TALLY_CPU_BATCH at most. x and y are where the first one begins; x has 'elements' from
- * there on. */
-void tally_cpu_fold_equal(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t elements, size_t count,
-                          uint64_t length, void *acc);
+/* acc[i] = group i of 'count', TALLY_CPU_BATCH at most. x and y are where the first one begins. */
+void tally_cpu_fold_equal(const tally_cpu_plan *plan, const void *x, const void *y, size_t count, uint64_t length,
+                          void *acc);
+
+/* Whether rows of so many elements are folded faster packed as columns (packing.h). */
+bool tally_cpu_packs_rows(const tally_cpu_plan *plan, uint64_t extent);
 
 /* Likewise for scans, whose groups start from the accumulator *start. */
 bool tally_cpu_scans_equal(const tally_cpu_plan *plan, uint64_t length);

@@ -197,23 +197,21 @@ static const void *lift(const tally_cpu_plan *plan, const void *x, const void *y
 
 /* ---- where argmin changes ---- */
 
-/* block->narrow = the number of each element that becomes the smallest, in block->counts; of others, one that changes
- * nothing. 'before' and 'after' are the smallest ones before and after each. */
-static void find_places(const tally_cpu_plan *plan, const void *lifted, const void *before, const void *after,
-                        uint64_t n, tally_cpu_lifted_block *block) {
-    const tally_cpu_pairs *pairs = &plan->device->level->pairs[plan->lifted.type];
-    int64_t *places = (int64_t *)block->narrow;
-    if (plan->base.computation.reverse)
-        pairs->equals(lifted, after, block->counts, n, places);
-    else
-        pairs->changes(before, after, block->counts, n, places);
+/* The first element of a forward scan is its smallest, whatever it is, so its place is followed; from the back an equal
+ * one is a new place. */
+static bool follows_place(const tally_cpu_plan *plan) {
+    return plan->lifted.parts == TALLY_CPU_PLACE && !plan->base.computation.reverse;
 }
 
-/* The first element of a group is its smallest, even where that is as large as can be. */
-static void place_first(const tally_cpu_plan *plan, const uint64_t *carry, uint64_t count,
+static const tally_cpu_follow *follow_of(const tally_cpu_plan *plan) {
+    return &plan->device->scans->follow[plan->lifted.type];
+}
+
+/* From the back: block->narrow = the number, in block->counts, of each element that is the smallest; of others, one
+ * that changes nothing. 'after' are the smallest ones after each. */
+static void find_places(const tally_cpu_plan *plan, const void *lifted, const void *after, uint64_t n,
                         tally_cpu_lifted_block *block) {
-    for (uint64_t j = 0; !plan->base.computation.reverse && j < count; j++)
-        block->narrow[j] = (int64_t)carry[j] < 0 ? block->counts[j] : block->narrow[j];
+    plan->device->level->pairs[plan->lifted.type].equals(lifted, after, block->counts, n, (int64_t *)block->narrow);
 }
 
 /* ---- neighbours ---- */
@@ -227,11 +225,6 @@ static void scan_block(const tally_cpu_plan *plan, const tally_cpu_direct_scan *
     tally_cpu_convert_numbers(plan, carry_type, type, carry, 1, before);
     scan->scan(numbers, n, (tally_cpu_scan_options){.reverse = reverse}, carry, after);
     tally_cpu_convert_numbers(plan, type, carry_type, reverse ? after : after + (n - 1) * bytes, 1, carry);
-}
-
-/* The first element of a forward scan is its smallest, whatever it is; from the back an equal one is a new place. */
-static bool follows_place(const tally_cpu_plan *plan) {
-    return plan->lifted.parts == TALLY_CPU_PLACE && !plan->base.computation.reverse;
 }
 
 /* Whether the prefixes before n elements and after each of them are all the same, as in most blocks of a long scan for
@@ -254,7 +247,7 @@ static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t
     if (plan->lifted.parts == TALLY_CPU_PLACE) {
         for (uint64_t i = 0; i < n; i++)
             block->counts[i] = index + i;
-        find_places(plan, lifted, block->scanned, block->scanned, n, block);
+        find_places(plan, lifted, block->scanned, n, block);
         lifted = block->narrow;
     }
     scan_block(plan, plan->lifted.second, type, plan->lifted.second_bytes, type, lifted, n, &carry->second,
@@ -271,8 +264,8 @@ static void give_results(const tally_cpu_plan *plan, uint64_t n, uint64_t index,
     const bool in_place = c->desc.out == TALLY_I64;
     if (follows_place(plan) && !same) {
         void *const places = in_place ? out : block->second + from;
-        carry->second = (uint64_t)plan->device->scans->follow[plan->lifted.type](
-            block->scanned, tally_at(block->scanned, 1, plan->lifted.bytes), n, index, (int64_t)second, places);
+        carry->second = (uint64_t)follow_of(plan)->run(block->scanned, tally_at(block->scanned, 1, plan->lifted.bytes),
+                                                       n, index, (int64_t)second, places);
         if (in_place)
             return;
     }
@@ -415,13 +408,15 @@ static void fold_rows(const tally_cpu_plan *plan, const columns *s, uint64_t row
     plan->kernels->combine(&plan->context, s->width, own, s->acc);
 }
 
-/* carry[width] = the value before the first element. */
-static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *carry) {
+/* carry[width] and second[width] = the values before the first element. */
+static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *carry, uint64_t *second) {
     _Alignas(64) unsigned char identity[TALLY_CPU_ACC_MOST];
-    uint64_t first, second;
+    uint64_t first, place;
     plan->kernels->identity(&plan->context, 1, identity);
-    tally_cpu_split(plan, identity, 1, 0, &first, &second);
+    tally_cpu_split(plan, identity, 1, 0, &first, &place);
     plan->device->scans->fill(&first, tally_dtype_size(plan->lifted.carry), width, false, carry);
+    if (plan->lifted.parts == TALLY_CPU_PLACE)
+        plan->device->scans->fill(&place, sizeof place, width, false, second);
 }
 
 /* Columns of which a block holds some rows. */
@@ -439,7 +434,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     if (s->acc)
         tally_cpu_split(plan, s->acc, width, before, carry, second);
     else
-        start_carries(plan, width, carry);
+        start_carries(plan, width, carry, second);
     for (uint64_t done = 0, rows; done < s->rows; done += rows) {
         rows = least(s->rows - done, block_elements(plan) / width);
         const uint64_t row = c->reverse ? s->rows - done - rows : done;
@@ -453,15 +448,17 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         plan->lifted.scan->columns(lifted, rows, width, width, how, carry, scanned);
         if (folds_carry)
             fold_rows(plan, s, row, rows);
-        if (places) {
+        if (places && !c->reverse) {
+            follow_of(plan)->columns(block->scanned, scanned, rows, width, s->index + row, (int64_t *)second,
+                                     block->second);
+        } else if (places) {
             for (uint64_t i = 0, r = 0; r < rows; r++)
                 for (uint64_t j = 0; j < width; j++)
                     block->counts[i++] = s->index + row + r;
-            find_places(plan, lifted, block->scanned, scanned, rows * width, block);
-            place_first(plan, second, width, block);
+            find_places(plan, lifted, scanned, rows * width, block);
             lifted = block->narrow;
         }
-        if (plan->lifted.second)
+        if (plan->lifted.second && !follows_place(plan))
             plan->lifted.second->columns(lifted, rows, width, width, how, second, block->second);
         if (!to_results)
             lower_rows(plan, s, row, rows, scanned, done == 0, block);
@@ -487,11 +484,12 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
         return false;
     if (plan->lifted.truths)
         return true;
-    return inner < (parts == TALLY_CPU_EXTREMES ? WIDE_PAIRS : WIDE_COLUMNS) || is_half(plan->base.computation.desc.in);
+    return inner < (parts == TALLY_CPU_EXTREMES ? WIDE_PAIRS : WIDE_COLUMNS) ||
+           is_half(plan->base.computation.desc.in) || follows_place(plan);
 }
 
 bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows) {
-    return plan->lifted.scan && plan->lifted.truths && rows > 1;
+    return plan->lifted.scan && (plan->lifted.truths || follows_place(plan)) && rows > 1;
 }
 
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
@@ -522,9 +520,9 @@ static void number_rows(uint64_t rows, uint64_t extent, bool reverse, bool exclu
             counts[r * extent + k] = reverse ? extent - k - exclusive : k + !exclusive;
 }
 
-/* Short rows of pairs are as fast packed as columns (scan.c), but for argmin's from five elements on where vectors are
- * moved by any number of lanes: f32 in rows of 12, 1.59 ns an element packed and 1.16 so; minmax 0.69 and 1.26. */
-enum { LEAST_PLACED = 5, MOST_PACKED = TALLY_CPU_SHORT_GROUP / 2 };
+/* Short rows of pairs are as fast packed as columns (scan.c), but for argmin's where vectors are moved by any number of
+ * lanes: f32 in rows of 2 1.07 ns an element packed and 0.36 so; minmax in rows of 12 0.69 and 1.26. */
+enum { LEAST_PLACED = 2, MOST_PACKED = TALLY_CPU_SHORT_GROUP / 2 };
 
 bool tally_cpu_lifts_rows(const tally_cpu_plan *plan, uint64_t extent) {
     const tally_cpu_lifted *l = &plan->lifted;
@@ -548,8 +546,13 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
     const uint64_t most_rows = least(rows, block_elements(plan) / extent);
     tally_cpu_carry from;
     tally_cpu_split(plan, start, 1, 0, &from.first, &from.second);
-    if (places || tally_cpu_lowers_by_count(plan))
-        number_rows(most_rows, extent, c->reverse, exclusive || places, block->counts);
+    uint32_t *const numbers = (uint32_t *)block->counts;
+    if (places)
+        for (uint64_t r = 0; r < most_rows; r++)
+            for (uint64_t k = 0; k < extent; k++)
+                numbers[r * extent + k] = (uint32_t)k;
+    else if (tally_cpu_lowers_by_count(plan))
+        number_rows(most_rows, extent, c->reverse, exclusive, block->counts);
     for (uint64_t done = 0, count; done < rows; done += count) {
         count = least(rows - done, most_rows);
         const uint64_t first = done * extent, n = count * extent;
@@ -559,13 +562,13 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
         l->scan->rows(lifted, count, extent, how, &from.first, scanned);
         if (to_results)
             continue;
-        if (places) {
-            find_places(plan, lifted, block->scanned, scanned, n, block);
-            for (uint64_t r = 0; r < count; r++)
-                block->narrow[r * extent] = 0;
-            lifted = block->narrow;
+        if (places && c->desc.out == TALLY_I64) {
+            follow_of(plan)->groups(block->scanned, scanned, numbers, n, 0, to);
+            continue;
         }
-        if (l->second)
+        if (places)
+            follow_of(plan)->groups(block->scanned, scanned, numbers, n, 0, block->second);
+        else if (l->second)
             l->second->rows(lifted, count, extent, how, &from.second, block->second);
         tally_cpu_lower_prefixes(plan, scanned, block->second, n, (tally_counts){block->counts, 0, 0}, to);
     }
@@ -575,7 +578,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
 
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
-                             void *to) {
+                             void *to, void *second) {
     const tally_cpu_scan_options how = {.reverse = plan->base.computation.reverse, .exclusive = exclusive};
     const void *lifted = lift(plan, x, y, n, block);
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
@@ -583,14 +586,9 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
     if (places)
         memcpy((char *)to - bytes, &acc->first, bytes);
     plan->lifted.scan->groups(lifted, block->heads, n, how, &start->first, &acc->first, to);
-    if (places) {
-        find_places(plan, lifted, (char *)to - bytes, to, n, block);
-        for (uint64_t i = 0; i < n; i++) /* 0 at heads */
-            block->narrow[i] &= ~(uint64_t)(int64_t)block->heads[i];
-        place_first(plan, &acc->second, 1, block);
-        lifted = block->narrow;
-    }
-    if (plan->lifted.second)
-        plan->lifted.second->groups(lifted, block->heads, n, how, &start->second, &acc->second,
-                                    tally_at_mutable(block->second, 1, plan->lifted.second_bytes));
+    if (places)
+        acc->second = (uint64_t)follow_of(plan)->groups((char *)to - bytes, to, (const uint32_t *)block->counts, n,
+                                                        (int64_t)acc->second, second);
+    else if (plan->lifted.second)
+        plan->lifted.second->groups(lifted, block->heads, n, how, &start->second, &acc->second, second);
 }

@@ -60,10 +60,10 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
                            unsigned worker, const void *start, void *out);
 
 /* Scans n elements, at most a block, as numbers of plan->lifted.type. Groups begin at block->heads. For argmin and
- * argmax block->counts holds each element's number in its group. The prefixes go to 'to'. A second scan's go to
- * block->second, from element 1 on. */
+ * argmax block->counts holds each element's number in its group, as uint32_t. The prefixes go to 'to', which has
+ * room for one number in front, and a second scan's, or the places, to 'second'. */
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
-                             void *to);
+                             void *to, void *second);
 
 #endif

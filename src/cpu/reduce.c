@@ -6,12 +6,12 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
+#include "cpu/equal_groups.h"
 #include "cpu/few_rows.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
 #include "cpu/scratch.h"
-#include "cpu/short_groups.h"
 #include "cpu/text/program.h"
 
 enum {
@@ -118,7 +118,6 @@ static void run_tasks(reduction *r, size_t tasks, tally_task *task) {
 enum {
     PACKED_LEAST = 4,     /* groups */
     PACKED_ACC = 64,      /* bytes of an accumulator, at most; larger ones do not pay */
-    PACKED_EXTENT = 16,   /* of rows along the last axis; longer ones fill vectors as they are */
     LEAST_USED = 3,       /* a vector has at most so many columns for each that counts */
     LEAST_OVERLAPPED = 6, /* rows of a group, for which a call is worth it */
     WIDEST_VECTOR = 64    /* bytes */
@@ -145,7 +144,7 @@ static void choose_packed(reduction *r) {
     const tally_computation *c = &r->plan->base.computation;
     const bool has_short_sums = r->inner == 1 && c->monoid == TALLY_MONOID_sum;
     if (c->exact || r->into || has_short_sums || acc_bytes(r) > PACKED_ACC || r->extent < 2 ||
-        (r->inner == 1 && r->extent > PACKED_EXTENT))
+        (r->inner == 1 && !tally_cpu_packs_rows(r->plan, r->extent)))
         return;
     if (can_be_packed(r) && width_of_small_blocks(r) == r->inner)
         r->packed = tally_cpu_packed_groups(r->extent, r->inner, c->in_bytes);
@@ -211,14 +210,6 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     fold_chunk(r, task / r->chunks, task % r->chunks, tally_at_mutable(r->partials, task, acc_bytes(r)));
 }
 
-static void fold_upright_rows(const reduction *r, uint64_t group, uint64_t batch, void *acc) {
-    uint64_t offsets[TALLY_CPU_BATCH + 1];
-    for (uint64_t i = 0; i <= batch; i++)
-        offsets[i] = i * r->extent;
-    tally_cpu_fold_short_groups(r->plan, element_at(r, r->x, group * r->extent), NULL, (r->outer - group) * r->extent,
-                                offsets, batch, acc);
-}
-
 /* A task of whole groups, lowered in batches. */
 static void groups_task(void *job, size_t task, unsigned worker) {
     const reduction *r = job;
@@ -229,8 +220,6 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         uint64_t batch = least(end - group, TALLY_CPU_BATCH);
         if (r->extent == 0)
             identity(r, batch, acc);
-        else if (r->extent > 1 && tally_cpu_stands_rows(r->plan, r->extent))
-            fold_upright_rows(r, group, batch, acc);
         else if (is_short)
             r->plan->kernels->fold_rows(&r->plan->context, element_at(r, r->x, group * r->extent),
                                         element_at(r, r->y, group * r->extent), batch, r->extent, acc);

@@ -8,9 +8,10 @@
 #include "cpu/components.h"
 #include "cpu/equal_groups.h"
 #include "cpu/lifted.h"
-#include "cpu/logsumexp_groups.h"
+#include "cpu/logsumexp_running.h"
 #include "cpu/lower.h"
 #include "cpu/offsets.h"
+#include "cpu/running.h"
 #include "cpu/scan_run.h"
 #include "cpu/skipping.h"
 #include "cpu/text/program.h"
@@ -123,11 +124,11 @@ static bool are_short(const tally_stretch *s) {
 /* Groups that are shorter on average are scanned with marks. (One thread, random lengths, ns an element with marks and
  * by calls: 'any' of f32 in groups of 400 0.25 and 0.30, xor of i8 in groups of 200 0.14 and 0.17, of 400 0.13 and
  * 0.11, of u16 in groups of 200 0.22 and 0.21, norm1 of f32 in groups of 100 0.86 and 1.15, sums of f32 0.43 and 0.38,
- * means in groups of 200 1.43 and 1.05, argmin in groups of 100 2.2 and 2.1.) */
+ * means in groups of 200 1.43 and 1.05, argmin of f32 in groups of 200 0.49 and 0.59.) */
 static uint64_t short_length(const tally_cpu_plan *plan) {
     const tally_cpu_lifted *lifted = &plan->lifted;
-    enum { TRUTHS = 512, BYTES = 256, HALVES = 192, NUMBERS = 112 };
-    return lifted->parts == TALLY_CPU_PLACE ? TALLY_CPU_SHORT_GROUP
+    enum { TRUTHS = 512, PLACES = 160, BYTES = 256, HALVES = 192, NUMBERS = 112 };
+    return lifted->parts == TALLY_CPU_PLACE ? PLACES
            : lifted->truths                 ? TRUTHS
            : lifted->bytes == 1             ? BYTES
            : lifted->bytes == 2             ? HALVES
@@ -137,8 +138,10 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
 
 /* Whether calls for each group would take longer than scanning all with marks. */
 static bool has_short_groups(const tally_cpu_plan *plan, const tally_stretch *s) {
-    const bool from_the_back = plan->lifted.parts == TALLY_CPU_PLACE && plan->base.computation.reverse;
-    return plan->lifted.scan && !from_the_back && are_shorter(s, short_length(plan));
+    /* forward only, and numbered in 32 bits */
+    const bool follows = !plan->base.computation.reverse && s->end - s->group_start < INT32_MAX;
+    return plan->lifted.scan && (plan->lifted.parts != TALLY_CPU_PLACE || follows) &&
+           are_shorter(s, short_length(plan));
 }
 
 static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, const void *carry) {
@@ -150,7 +153,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     const uint64_t n = s->end - s->begin;
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const bool to_results = plan->lifted.as_they_are || tally_cpu_scans_to_results(plan);
-    const size_t second_bytes = plan->lifted.second_bytes;
+    const bool gives_places = places && c->desc.out == TALLY_I64;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
     tally_cpu_start(plan, r->initial, block->narrow);
@@ -162,15 +165,16 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
         mark_heads(&b, first, count, block->heads);
         if (places)
-            number = number_elements(plan, block->heads, count, false, true, number, block->counts);
+            number =
+                plan->device->scans->number_groups(block->heads, count, 0, (uint32_t)number, (uint32_t *)block->counts);
+        void *second = gives_places ? result_at(r, first) : block->second;
         tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, exclusive, block,
-                                &start, &value, to);
-        if (to_results)
+                                &start, &value, to, second);
+        if (to_results || gives_places)
             continue;
         if (tally_cpu_lowers_by_count(plan))
             number = number_elements(plan, block->heads, count, c->reverse, exclusive, number, block->counts);
-        tally_cpu_lower_prefixes(plan, to, tally_at(block->second, 1, second_bytes), count,
-                                 (tally_counts){block->counts, 0, 0}, result_at(r, first));
+        tally_cpu_lower_prefixes(plan, to, second, count, (tally_counts){block->counts, 0, 0}, result_at(r, first));
     }
 }
 
@@ -249,8 +253,8 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
             lengths[i] = numbers[i + 1] - numbers[i];
         const uint64_t length = may_be_equal && batch >= LEAST_EQUAL ? tally_cpu_equal_length(numbers, batch) : 0;
         if (tally_cpu_folds_equal(r->plan, length))
-            tally_cpu_fold_equal(r->plan, element_at(r, r->x, numbers[0]), element_at(r, r->y, numbers[0]),
-                                 s->end - numbers[0], batch, length, acc);
+            tally_cpu_fold_equal(r->plan, element_at(r, r->x, numbers[0]), element_at(r, r->y, numbers[0]), batch,
+                                 length, acc);
         else if (upright)
             tally_cpu_fold_short_groups(r->plan, r->x, r->y, s->end, numbers, batch, acc);
         else
@@ -357,9 +361,9 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 }
 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
- * the one that is open before the stretch. Groups of logsumexp gain up to twice the length of the others (f16 in
- * segments of 70, alone 4.1 ns an element and 2.8 so; variances of f64 in 100 1.8 and 2.2). */
-enum { MOST_GATHERED = 256, SHORT_LOGSUMEXP = 2 * TALLY_CPU_SHORT_GROUP };
+ * the one that is open before the stretch. (Zen 5, ns an element alone and so: variances of f32 in segments of 100 and
+ * 150 1.4, 1.2 and 1.0, 1.0, of f64 1.4, 1.2 and 1.3, 1.3; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
+enum { MOST_GATHERED = 512, SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SHORT_SPREAD = 96 };
 typedef struct gathered {
     const tally_runs *runs;
     bool reverse;
@@ -452,8 +456,8 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_text_groups(r, s, worker, carry);
         return;
     }
-    if ((tally_cpu_scans_spread(r->plan) && are_short(s)) ||
-        (tally_cpu_scans_logsumexp_groups(r->plan) && are_shorter(s, SHORT_LOGSUMEXP))) {
+    if ((tally_cpu_scans_spread(r->plan) && are_shorter(s, SHORT_SPREAD)) ||
+        (tally_cpu_scans_logsumexp(r->plan) && are_shorter(s, SHORT_LOGSUMEXP))) {
         scan_groups_gathered(r, s, worker, carry);
         return;
     }

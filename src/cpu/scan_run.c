@@ -6,6 +6,7 @@
 #include "core/dtype.h"
 #include "cpu/exact.h"
 #include "cpu/lifted.h"
+#include "cpu/logsumexp_running.h"
 #include "cpu/lower.h"
 #include "cpu/scratch.h"
 #include "cpu/spread.h"
@@ -84,6 +85,10 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
     }
     if (plan->context.text) {
         tally_cpu_text_scan(plan, x, n, index, length, acc, out);
+        return;
+    }
+    if (tally_cpu_scans_logsumexp(plan)) {
+        tally_cpu_logsumexp_scan(plan, x, n, acc, out);
         return;
     }
     if (tally_cpu_scans_spread(plan)) {

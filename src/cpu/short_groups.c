@@ -61,21 +61,14 @@ static filling filling_of(tally_monoid monoid) {
  * less time. What takes less depends on the lengths, too. (One thread, ns an element upright and by calls. Maxima of
  * f32 in groups of 10, of uniform lengths 0.85 and 0.92, of exponential ones 1.10 and 0.99; of f64 in groups of 5,
  * power-law lengths 1.63 and 1.72, in groups of 10 1.27 and 0.96; of bf16 in groups of 14, uniform, 0.50 and 0.71, in
- * groups of 20, power-law, 0.56 and 0.55.) */
+ * groups of 20, power-law, 0.56 and 0.55. argmax of f64 in groups of 8, exponential, 1.33 and 2.03.) */
 static uint64_t short_length(size_t bytes) {
-    return bytes == 1 ? 16 : bytes == 2 ? 12 : bytes == 4 ? 10 : 5;
+    return bytes == 1 ? 18 : bytes == 2 ? 16 : bytes == 4 ? 10 : 8;
 }
 
 /* The same for moments and logsumexp (variances of f32 in groups of 10, uniform, 1.35 and 1.42, exponential 1.73 and
- * 1.23; logsumexp of f32 in groups of 20, exponential, 1.67 and 1.50, of f64 in groups of 10 3.44 and 2.99). Rows are
- * of one length, so no column is longer than its group. */
-enum {
-    SHORT_MOMENTS = 10,
-    SHORT_EXPONENTIALS_32 = 24,
-    SHORT_EXPONENTIALS_64 = 14,
-    SHORT_ROW_OF_MOMENTS = 24,
-    SHORT_ROW_OF_EXPONENTIALS = 40
-};
+ * 1.23; logsumexp of f32 in groups of 20, exponential, 1.67 and 1.50, of f64 in groups of 10 3.44 and 2.99). */
+enum { SHORT_MOMENTS = 10, SHORT_EXPONENTIALS_32 = 40, SHORT_EXPONENTIALS_64 = 14 };
 
 /* ---- sums of what elements are lifted to ---- */
 
@@ -190,13 +183,6 @@ static void count_truths(const tally_cpu_plan *plan, const void *x, const uint64
 }
 
 /* ---- columns ---- */
-
-bool tally_cpu_stands_rows(const tally_cpu_plan *plan, uint64_t extent) {
-    const floats kind = floats_of(plan);
-    if (kind == LOGSUMEXP && !tally_dtype_is_float(plan->base.computation.desc.in)) /* i32 in rows of 20: 1.3 and 0.5 */
-        return false;
-    return kind && extent < (kind == MOMENTS ? SHORT_ROW_OF_MOMENTS : SHORT_ROW_OF_EXPONENTIALS);
-}
 
 bool tally_cpu_stands_groups(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {
     const tally_computation *c = &plan->base.computation;

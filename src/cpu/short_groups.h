@@ -7,9 +7,6 @@
 /* Whether the next one can be used, and is the faster way for so many elements and groups. */
 bool tally_cpu_stands_groups(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups);
 
-/* The same for rows of one length, where those that are packed side by side are left out. */
-bool tally_cpu_stands_rows(const tally_cpu_plan *plan, uint64_t extent);
-
 /* acc[i] = elements offsets[i] .. offsets[i + 1] - 1 of x (and y), for i < count. Both have 'elements' elements. */
 void tally_cpu_fold_short_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t elements,
                                  const uint64_t *offsets, size_t count, void *acc);

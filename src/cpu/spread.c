@@ -5,11 +5,11 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/components.h"
+#include "cpu/running.h"
 #include "cpu/scratch.h"
 
 enum {
-    BLOCK = TALLY_CPU_SPREAD_BLOCK, /* elements of a run, or of some rows: two arrays of doubles fit in a first-level
-                                       cache */
+    BLOCK = TALLY_CPU_SPREAD_BLOCK, /* elements of a run, or of some rows */
     PADDING = 8                     /* doubles behind them that are read, a vector at most */
 };
 
@@ -73,34 +73,31 @@ void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n
     }
 }
 
-/* 'rows' rows of values to doubles side by side, or back. */
-static void convert_rows(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values,
-                         uint64_t rows, uint64_t width, uint64_t from_stride, uint64_t to_stride, void *out) {
-    const size_t bytes = tally_dtype_size(from), out_bytes = tally_dtype_size(to);
-    if (width == from_stride && width == to_stride) {
-        tally_cpu_convert_numbers(plan, from, to, values, rows * width, out);
-        return;
-    }
-    for (uint64_t r = 0; r < rows; r++)
-        tally_cpu_convert_numbers(plan, from, to, tally_at(values, r * from_stride, bytes), width,
-                                  tally_at_mutable(out, r * to_stride, out_bytes));
-}
-
 /* Results as doubles, 'rows' rows of them side by side, in the output's type. Narrow ones need not be rounded as if
  * they were exact. */
 static void give_rows(const tally_cpu_plan *plan, const double *results, uint64_t rows, uint64_t width, uint64_t stride,
                       void *out) {
     const tally_dtype to = plan->base.computation.desc.out;
     if (to == TALLY_F32 || !spread_of(plan).narrow) {
-        convert_rows(plan, TALLY_F64, to, results, rows, width, width, stride, out);
+        tally_cpu_convert_rows(plan, TALLY_F64, to, results, rows, width, width, stride, out);
         return;
     }
     float values[BLOCK];
     tally_cpu_convert_numbers(plan, TALLY_F64, TALLY_F32, results, rows * width, values);
-    convert_rows(plan, TALLY_F32, to, values, rows, width, width, stride, out);
+    tally_cpu_convert_rows(plan, TALLY_F32, to, values, rows, width, width, stride, out);
 }
 
 /* ---- short groups ---- */
+
+/* Results as doubles. Narrow ones need not be rounded as if they were exact. */
+static void give_groups(const tally_cpu_plan *plan, double *results, uint64_t n, void *out) {
+    const tally_dtype to = plan->base.computation.desc.out;
+    const bool is_near = spread_of(plan).narrow && to != TALLY_F32;
+    float values[BLOCK];
+    if (is_near)
+        tally_cpu_convert_numbers(plan, TALLY_F64, TALLY_F32, results, n, values);
+    tally_cpu_give_block(plan, is_near ? (void *)values : results, n, is_near ? TALLY_F32 : TALLY_F64, out);
+}
 
 static void groups_one_by_one(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
                               unsigned worker, void *out) {
@@ -116,22 +113,18 @@ static void groups_one_by_one(const tally_cpu_plan *plan, const void *x, const i
     }
 }
 
-void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
-                             unsigned worker, void *out) {
-    const tally_computation *c = &plan->base.computation;
-    const tally_cpu_scans *const scans = plan->device->scans;
-    _Alignas(64) double converted[BLOCK], results[BLOCK];
-    _Alignas(64) uint64_t numbers[BLOCK];
-    const void *doubles = x;
-    if (c->desc.in != TALLY_F64) {
-        tally_cpu_convert_numbers(plan, c->desc.in, TALLY_F64, x, n, converted);
-        doubles = converted;
-    }
-    scans->number(heads, n, false, 1, 0, numbers);
-    if (scans->moments_of_groups(doubles, numbers, n, spread_of(plan), results))
-        give_rows(plan, results, 1, n, n, out);
-    else
+void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, int8_t *heads, uint64_t n, unsigned worker,
+                             void *out) {
+    _Alignas(64) double block[BLOCK];
+    _Alignas(64) uint32_t numbers[BLOCK];
+    const uint64_t whole = tally_cpu_number_block(plan, heads, n, numbers);
+    tally_cpu_take_block(plan, x, n, TALLY_F64, block);
+    for (uint64_t k = n; k < whole; k++)
+        block[k] = 0;
+    if (!plan->device->scans->moments_of_groups(block, numbers, whole, spread_of(plan)))
         groups_one_by_one(plan, x, heads, n, worker, out);
+    else
+        give_groups(plan, block, n, out);
 }
 
 /* ---- columns ---- */
@@ -177,8 +170,8 @@ static void scan_strip(const tally_cpu_plan *plan, const columns *s, uint64_t ro
     for (uint64_t done = 0, count; done < rows; done += count) {
         count = least(rows - done, BLOCK / most(s->width, 1));
         const uint64_t first = c->reverse ? rows - done - count : done;
-        convert_rows(plan, c->desc.in, TALLY_F64, s->x + first * s->stride * c->in_bytes, count, s->width, s->stride,
-                     s->width, numbers);
+        tally_cpu_convert_rows(plan, c->desc.in, TALLY_F64, s->x + first * s->stride * c->in_bytes, count, s->width,
+                               s->stride, s->width, numbers);
         const uint64_t part = plan->device->scans->moments_of_columns(numbers, count, s->width, how, &strip, results);
         const uint64_t part_at = c->reverse ? count - part : 0;
         give_rows(plan, results + part_at * s->width, part, s->width, s->stride,
@@ -200,7 +193,8 @@ static bool scan_few_rows(const tally_cpu_plan *plan, const columns *s, uint64_t
     _Alignas(64) double numbers[BLOCK + PADDING], results[BLOCK];
     for (uint64_t first = 0, width; first < s->width; first += width) {
         width = least(s->width - first, most_columns);
-        convert_rows(plan, c->desc.in, TALLY_F64, s->x + first * c->in_bytes, rows, width, s->stride, width, numbers);
+        tally_cpu_convert_rows(plan, c->desc.in, TALLY_F64, s->x + first * c->in_bytes, rows, width, s->stride, width,
+                               numbers);
         memset(numbers + rows * width, 0, PADDING * sizeof *numbers);
         if (!plan->device->scans->scan_of_few_rows(numbers, rows, width, spread_of(plan), results))
             return false;

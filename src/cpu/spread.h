@@ -17,8 +17,7 @@ void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_
 
 /* Whole groups that follow each other, n elements, at most a block. heads[k] is -1 where a group begins, else 0, in the
  * order of the scan. */
-enum { TALLY_CPU_SPREAD_BLOCK = 1024 };
-void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
-                             unsigned worker, void *out);
+void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, int8_t *heads, uint64_t n, unsigned worker,
+                             void *out);
 
 #endif

@@ -32,22 +32,13 @@ ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
     return SELECT_LANES(f64, (x == x), x, (v_f64){0} + (double)NAN);
 }
 
-/* log(x), or where x has none: of 0 it is -infinity, of infinity and NaN they themselves. None is subnormal. */
-ALWAYS_INLINE v_f64 log_or_itself(v_f64 value, v_f64 x) {
-    enum { NO_LOGARITHM = 0x9f };
-    const __mmask8 others = _mm512_fpclass_pd_mask(x, NO_LOGARITHM);
-    if (!others)
-        return value;
-    return _mm512_mask_mov_pd(value, others, SELECT_LANES(f64, (x == (v_f64){0}), (v_f64){0} - (double)INFINITY, x));
-}
-
 /* Each pair is a largest element and a sum of exponentials. */
 ALWAYS_INLINE v_f64 logsumexp_of(const double *pairs, bool is_near) {
     const v_f64 low = _mm512_loadu_pd(pairs), high = _mm512_loadu_pd(pairs + FORM_LANES);
     const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14),
                   odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const v_f64 sum = _mm512_permutex2var_pd(low, odds, high);
-    return _mm512_permutex2var_pd(low, evens, high) + log_or_itself(log_f64(sum, is_near), sum);
+    return _mm512_permutex2var_pd(low, evens, high) + log_or_itself_f64(log_f64(sum, is_near), sum);
 }
 
 /* The last ones, fewer than a vector. */

@@ -164,13 +164,51 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
     return acc;
 }
 
-/* A vector of columns at a time. Rows are numbered in lanes of the elements' width, so the accumulators take over
- * before such a number could overflow. Returns how many columns were folded. */
-enum { NAME(NUMBERED_ROWS) = 127 };
+/* Vectors of columns. Rows are numbered in lanes of the elements' width, so the accumulators take over before such a
+ * number could overflow. A row waits for the comparison with the one before, so several vectors go along where there
+ * are registers. */
+enum { NAME(NUMBERED_ROWS) = 127, NAME(STRIPS) = VECTOR_BYTES > 16 ? 4 : 1 };
+typedef PASTE2(v_, PASTE2(MARK_OF_, LANE)) NAME(places);
 
+ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t stride, uint64_t index,
+                                     size_t strips, A_T *acc) {
+    for (size_t first = 0; first < rows; first += NAME(NUMBERED_ROWS)) {
+        const size_t count = rows - first < NAME(NUMBERED_ROWS) ? rows - first : (size_t)NAME(NUMBERED_ROWS);
+        const E_T *from = x + first * stride;
+        L_V best[NAME(STRIPS)];
+        NAME(places) place[NAME(STRIPS)], row = {0};
+        UNROLL_8 for (size_t s = 0; s < strips; s++) {
+            best[s] = LOAD(from + s * LANES);
+            place[s] = (NAME(places)){0};
+        }
+        for (size_t r = 1; r < count; r++) {
+            row += 1;
+            UNROLL_8 for (size_t s = 0; s < strips; s++) {
+                const L_V v = LOAD(from + r * stride + s * LANES);
+#if ELEMENT_IS_FLOAT /* or NaN, where no NaN came before */
+                const NAME(places) better =
+                    ~(m == TALLY_MONOID_argmin ? v >= best[s] : v <= best[s]) & (best[s] == best[s]);
+#else
+                const NAME(places) better = m == TALLY_MONOID_argmin ? v < best[s] : v > best[s];
+#endif
+                best[s] = (L_V)((better & (NAME(places))v) | (~better & (NAME(places))best[s]));
+                place[s] = (better & row) | (~better & place[s]);
+            }
+        }
+        L_T values[NAME(STRIPS) * LANES];
+        PASTE2(s_, PASTE2(MARK_OF_, LANE)) places[NAME(STRIPS) * LANES];
+        memcpy(values, best, strips * sizeof *best);
+        memcpy(places, place, strips * sizeof *place);
+        for (size_t l = 0; l < strips * LANES; l++) {
+            NOT_IN_VECTORS(l);
+            acc[l] = NAME(combine)(m, acc[l], (A_T){values[l], (int64_t)(index + first) + (int64_t)places[l]});
+        }
+    }
+}
+
+/* Returns how many columns were folded. */
 ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
                                                  uint64_t index, A_T *acc) {
-    typedef PASTE2(v_, PASTE2(MARK_OF_, LANE)) places;
     size_t j = 0;
     if (rows == 1) { /* a scan's, or the rest: the accumulators alone would cost as much */
         for (; j < width; j++) {
@@ -182,30 +220,18 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
         }
         return width;
     }
-    for (; j < width && width >= LANES; j += LANES) {
-        /* columns that fill no vector are taken with some before them, whose lanes are dropped */
+    if (width < LANES)
+        return 0;
+    for (; NAME(STRIPS) > 1 && j + NAME(STRIPS) * LANES <= width; j += NAME(STRIPS) * LANES)
+        NAME(fold_strips)(m, x + j, rows, stride, index, NAME(STRIPS), acc + j);
+    for (; j < width; j += LANES) { /* the last ones with columns before them, whose lanes are dropped */
         const size_t at = j + LANES <= width ? j : width - LANES;
-        for (size_t first = 0; first < rows; first += NAME(NUMBERED_ROWS)) {
-            const size_t count = rows - first < NAME(NUMBERED_ROWS) ? rows - first : (size_t)NAME(NUMBERED_ROWS);
-            const E_T *from = x + first * stride + at;
-            L_V best = LOAD(from);
-            places place = {0}, row = {0};
-            for (size_t r = 1; r < count; r++) {
-                const L_V v = LOAD(from + r * stride);
-                places better = m == TALLY_MONOID_argmin ? v < best : v > best;
-#if ELEMENT_IS_FLOAT
-                better |= (v != v) & (best == best);
-#endif
-                row += 1;
-                best = (L_V)((better & (places)v) | (~better & (places)best));
-                place = (better & row) | (~better & place);
-            }
-            for (size_t l = j - at; l < LANES; l++)
-                acc[at + l] =
-                    NAME(combine)(m, acc[at + l], (A_T){best[l], (int64_t)(index + first) + (int64_t)place[l]});
-        }
+        A_T own[LANES];
+        memcpy(own, acc + at, sizeof own);
+        NAME(fold_strips)(m, x + at, rows, stride, index, 1, own);
+        memcpy(acc + j, own + (j - at), sizeof own - (j - at) * sizeof *own);
     }
-    return j < width ? j : width;
+    return width;
 }
 #undef L_V
 #undef LANES

@@ -169,8 +169,6 @@ typedef bool tally_cpu_read_labels(const void *labels, size_t n, tally_cpu_place
 typedef struct tally_cpu_pairs {
     /* to[2 i] = first[i], to[2 i + 1] = second[i] */
     void (*interleave)(const void *first, const void *second, size_t n, void *to);
-    /* places[i] = numbers[i] where after[i] differs from before[i], else -1 */
-    void (*changes)(const void *before, const void *after, const uint64_t *numbers, size_t n, int64_t *places);
     /* places[i] = numbers[i] where after[i] is x[i], else INT64_MAX */
     void (*equals)(const void *x, const void *after, const uint64_t *numbers, size_t n, int64_t *places);
 } tally_cpu_pairs;

@@ -4,8 +4,7 @@
 
 enum {
     NAME(BLOCK) = 1024,
-    NAME(BLOCK_ROWS) = 64, /* of columns: one combination for so many exponentials */
-    NAME(PREFIXES) = 256   /* elements of a block of prefixes */
+    NAME(BLOCK_ROWS) = 64 /* of columns: one combination for so many exponentials */
 };
 
 /* Values are compared as K_T, and their exponentials are F_T. Both have as many lanes. */
@@ -21,8 +20,6 @@ enum {
 /* The larger one, which passes NaNs over: one instruction instead of three. The sums show them. */
 #define F_LARGER               PASTE2(larger_, VALUE_LANE)
 #define F_OR_NAN(largest, sum) ((largest) + ((sum) - (sum)))
-/* Whether this largest value stands for itself as K_T. */
-#define F_IS_EXACT(largest) true
 #else
 #define F_LANE                 f64
 #define F_SUM                  horizontal_F64
@@ -31,7 +28,6 @@ enum {
 #define F_IS_INFINITE(m)       false
 #define F_LARGER               PASTE2(max_, VALUE_LANE)
 #define F_OR_NAN(largest, sum) (largest)
-#define F_IS_EXACT(largest)    ((largest) < 0x1p53 && (largest) > -0x1p53)
 #endif
 #define F_T       PASTE2(s_, F_LANE)
 #define F_V       PASTE2(v_, F_LANE)
@@ -74,27 +70,44 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
 
 /* ---- columns: the same, side by side ---- */
 
-/* acc[l] = itself combined with the block of column l, in lanes. */
+/* acc[l] = itself combined with a largest element and a sum, for as many columns as a vector of doubles has lanes. */
+ALWAYS_INLINE void NAME(combine_lanes)(v_f64 largest, v_f64 sum, A_T *acc) {
+    v_f64 low, high;
+    memcpy(&low, acc, sizeof low);
+    memcpy(&high, (const char *)acc + sizeof low, sizeof high);
+    const v_f64 a0 = every_second_f64(low, high, 0), a1 = every_second_f64(low, high, 1);
+    if (any_bit((v_u64)a1)) { /* else nothing came before */
+        sum = sum_of_exps_f64(a0, a1, largest, sum);
+        largest = max_f64(a0, largest);
+    }
+    low = in_turns_f64(largest, sum, false);
+    high = in_turns_f64(largest, sum, true);
+    memcpy(acc, &low, sizeof low);
+    memcpy((char *)acc + sizeof low, &high, sizeof high);
+}
+
 ALWAYS_INLINE void NAME(combine_columns)(const K_T *largest, const F_T *sum, A_T *acc) {
-    enum { LANES = LANES_OF(s_f64) };
-    for (size_t first = 0; first < F_LANES; first += LANES) {
+    for (size_t l = 0; l < F_LANES; l += LANES_OF(s_f64))
+        NAME(combine_lanes)
+    (PASTE2(load_f64_from_, VALUE_LANE)((const PASTE2(e_, VALUE_LANE) *)(largest + l)),
+     PASTE2(load_f64_from_, F_LANE)((const PASTE2(e_, F_LANE) *)(sum + l)), acc + l);
+}
+
+/* acc[i] = itself combined with other[i]. */
+ALWAYS_INLINE void NAME(combine_all)(tally_monoid m, size_t count, const A_T *other, A_T *acc) {
+    size_t i = 0;
+    for (; i + LANES_OF(s_f64) <= count; i += LANES_OF(s_f64)) {
         v_f64 low, high;
-        memcpy(&low, acc + first, sizeof low);
-        memcpy(&high, (const char *)(acc + first) + sizeof low, sizeof high);
-        const v_f64 a0 = every_second_f64(low, high, 0), a1 = every_second_f64(low, high, 1);
-        const v_f64 b0 = PASTE2(load_f64_from_, VALUE_LANE)((const PASTE2(e_, VALUE_LANE) *)(largest + first));
-        const v_f64 b1 = PASTE2(load_f64_from_, F_LANE)((const PASTE2(e_, F_LANE) *)(sum + first));
-        v_f64 m = b0, both = b1;
-        if (any_bit((v_u64)a1)) { /* else nothing came before */
-            m = max_f64(a0, b0);
-            both = sum_of_exps_f64(a0, a1, b0, b1);
-        }
-        low = in_turns_f64(m, both, false);
-        high = in_turns_f64(m, both, true);
-        memcpy(acc + first, &low, sizeof low);
-        memcpy((char *)(acc + first) + sizeof low, &high, sizeof high);
+        memcpy(&low, other + i, sizeof low);
+        memcpy(&high, (const char *)(other + i) + sizeof low, sizeof high);
+        NAME(combine_lanes)(every_second_f64(low, high, 0), every_second_f64(low, high, 1), acc + i);
+    }
+    for (; i < count; i++) {
+        NOT_IN_VECTORS(i);
+        acc[i] = NAME(combine)(m, acc[i], other[i]);
     }
 }
+#define COMBINE_ALL NAME(combine_all)
 
 /* A vector of columns. */
 ALWAYS_INLINE void NAME(fold_strip)(const E_T *x, size_t rows, size_t stride, A_T *acc) {
@@ -135,109 +148,9 @@ ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, 
     }
 }
 
-/* ---- prefixes ---- */
-
-/* sums[k + 1] = sums[0] and each[0 .. k], for k < count rounded up to whole vectors. */
-ALWAYS_INLINE void NAME(scan_exps)(const F_T *each, size_t count, s_f64 *sums) {
-    enum { LANES = LANES_OF(s_f64) };
-    v_f64 before = sums[0] - (v_f64){0};
-    for (size_t k = 0; k < count; k += LANES) {
-        v_f64 v = PASTE2(load_f64_from_, F_LANE)((const PASTE2(e_, F_LANE) *)(each + k));
-        UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) v += shift_up_f64(v, (v_f64){0}, shift);
-        const v_f64 result = before + v;
-        memcpy(sums + k + 1, &result, sizeof result);
-        before += last_f64(v);
-    }
-}
-
-/* prefixes[k], or in a reverse scan prefixes[count - 1 - k], is of the sum number k. */
-ALWAYS_INLINE void NAME(write_prefixes)(s_f64 largest, const s_f64 *sums, size_t count, bool reverse, A_T *prefixes) {
-    enum { LANES = LANES_OF(s_f64) };
-    const v_f64 splat = largest - (v_f64){0};
-    size_t k = 0;
-    for (; k + LANES <= count; k += LANES) {
-        v_f64 sum;
-        memcpy(&sum, sums + k, sizeof sum);
-        sum = reverse ? reversed_f64(sum) : sum;
-        const v_f64 pairs[2] = {in_turns_f64(splat, sum, false), in_turns_f64(splat, sum, true)};
-        memcpy(prefixes + (reverse ? count - LANES - k : k), pairs, sizeof pairs);
-    }
-    for (; k < count; k++)
-        prefixes[reverse ? count - 1 - k : k] = (A_T){largest, sums[k]};
-}
-
-/* Prefixes of at most FAR elements, each with a largest value of its own. */
-enum { NAME(FAR) = 32 };
-ALWAYS_INLINE A_T NAME(prefixes_apart)(const E_T *x, size_t n, bool reverse, bool exclusive, A_T acc, A_T *prefixes) {
-    enum { LANES = LANES_OF(s_f64) };
-    const v_f64 zero = {0};
-    const v_u64 one_group = (v_u64)zero + INT64_MAX;
-    open_group open = {zero + acc.c0, zero + acc.c1};
-    s_f64 value[NAME(FAR)], largest[NAME(FAR) + 1], sum[NAME(FAR) + 1];
-    for (size_t k = 0; k < n; k++)
-        value[k] = LOAD_ONE(x + (reverse ? n - 1 - k : k));
-    for (size_t k = n; k % LANES; k++)
-        value[k] = LOWEST_f64;
-    largest[0] = acc.c0, sum[0] = acc.c1;
-    for (size_t k = 0; k < n; k += LANES) {
-        v_f64 v;
-        memcpy(&v, value + k, sizeof v);
-        const open_group prefix = scan_apart(v, one_group, &open);
-        memcpy(largest + 1 + k, &prefix.largest, sizeof v);
-        memcpy(sum + 1 + k, &prefix.sum, sizeof v);
-    }
-    for (size_t k = 0; k < n; k++)
-        prefixes[reverse ? n - 1 - k : k] = (A_T){largest[k + !exclusive], sum[k + !exclusive]};
-    return (A_T){largest[n], sum[n]};
-}
-
-/* Prefixes of a block with the largest value of all of it, so that each element costs one exponential. The first prefix
- * must not lie far below that: the logarithm of its sum would take digits from the result. Where it does, as at the
- * beginning, each prefix has a largest value of its own, for a while. */
-ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
-                                           bool exclusive, A_T acc, A_T *prefixes) {
-    enum { NEAR = 4 };
-    (void)m, (void)index;
-    for (size_t done = 0, count; done < n; done += count) {
-        count = n - done < NAME(PREFIXES) ? n - done : (size_t)NAME(PREFIXES);
-        size_t at = reverse ? n - done - count : done;
-        const E_T *from = x + at;
-        const s_f64 first = LOAD_ONE(reverse ? from + count - 1 : from);
-        const s_f64 own = (s_f64)fold_values_VALUE_max(from, from, count, PASTE2(LOWEST_, VALUE_LANE));
-        const s_f64 largest = acc.c0 > own ? acc.c0 : own;
-        const s_f64 lowest = acc.c0 > first || (exclusive && acc.c1 > 0) ? acc.c0 : first;
-        if (!(largest - lowest < NEAR) || count < F_LANES || !F_IS_EXACT(largest)) { /* or NaN */
-            count = count < NAME(FAR) ? count : (size_t)NAME(FAR);
-            at = reverse ? n - done - count : done;
-            acc = NAME(prefixes_apart)(x + at, count, reverse, exclusive, acc, prefixes + at);
-            continue;
-        }
-        F_T each[NAME(PREFIXES)];
-        s_f64 sums[NAME(PREFIXES) + 1];
-        const K_V splat = (K_T)largest - (K_V){0};
-        for (size_t i = 0; i < count; i += F_LANES) { /* the last vector overlaps the one before */
-            const size_t place = i + F_LANES <= count ? i : count - F_LANES;
-            const F_V value = F_EXP_NEAR(F_LOAD(from + place), splat);
-            memcpy(each + place, &value, sizeof value);
-        }
-        for (size_t i = 0; reverse && i < count / 2; i++) {
-            const F_T swapped = each[i];
-            each[i] = each[count - 1 - i];
-            each[count - 1 - i] = swapped;
-        }
-        for (size_t i = count; i % F_LANES; i++)
-            each[i] = 0;
-        sums[0] = acc.c1 == 0 ? 0 : acc.c1 * exp(acc.c0 - largest);
-        NAME(scan_exps)(each, count, sums);
-        NAME(write_prefixes)(largest, sums + !exclusive, count, reverse, prefixes + at);
-        acc = (A_T){largest, sums[count]};
-    }
-    return acc;
-}
 #undef K_T
 #undef K_V
 #undef F_LANE
-#undef F_IS_EXACT
 #undef F_T
 #undef F_V
 #undef F_LANES
@@ -251,4 +164,3 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
 #define FOLD         NAME(fold_in_blocks)
 #define FOLD_FROM    2
 #define FOLD_COLUMNS NAME(fold_strips)
-#define PREFIXES     NAME(prefixes_in_blocks)

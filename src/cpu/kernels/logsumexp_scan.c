@@ -1,85 +1,215 @@
-/* Running logsumexps of short groups, many in a vector: accumulators of a largest element and the sum of exp(x -
- * largest).
- *
- * Where the elements of a block are near each other, the largest of all serves every prefix, and an element costs one
- * exponential. Elsewhere each prefix has its own (logsumexp_lanes.h). */
-#include "cpu/kernels/group_lanes.h"
+/* Running logsumexps, from elements to results. Where the elements of a block are near each other, the largest of all
+ * serves every prefix (running_exps.h). Elsewhere each prefix has its own (logsumexp_lanes.h), and so it has in
+ * columns.
+ */
 #include "cpu/kernels/lanes.h"
 #include "cpu/kernels/logsumexp_lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd_exp.h"
 
-/* How far below the largest elements may be. A result r is formed as largest + log(sum), and rounded by as much as the
- * distance. In narrow types nothing is lost before the sum is below 2^-1022. */
-static const double NEAR = 16, NEAR_NARROW = 600;
+enum { BLOCK = TALLY_CPU_EXPS_BLOCK, LANES = LANES_OF(s_f64) };
 
-enum { LANES = LANES_OF(s_f64) };
+typedef s_f32 half_f32 __attribute__((vector_size(sizeof(v_f64) / 2)));
 
-/* False if one is not finite. */
-static bool are_near(const double *x, size_t n, double distance, double *largest) {
-    v_f64 v, top = (v_f64){0} + x[0];
-    v_i64 near = (v_i64)(top == top);
-    for (size_t i = 0; i < n; i += LANES) {
-        memcpy(&v, x + i, sizeof v);
-        top = larger_f64(top, v);
-    }
-    double own = x[0];
-    for (size_t l = 0; l < LANES; l++)
-        own = top[l] > own ? top[l] : own;
-    for (size_t i = 0; i < n; i += LANES) {
-        memcpy(&v, x + i, sizeof v);
-        near &= (v_i64)(own - v <= distance + (v_f64){0});
-    }
-    *largest = own;
-    return !any_bit((v_u64)~near);
+ALWAYS_INLINE v_f32 narrowed(const v_f64 *x) {
+    half_f32 halves[2];
+    v_f32 v;
+    for (int h = 0; h < 2; h++)
+        halves[h] = __builtin_convertvector(x[h], half_f32);
+    memcpy(&v, halves, sizeof v);
+    return v;
+}
+ALWAYS_INLINE void widened(v_f32 x, v_f64 *v) {
+    half_f32 halves[2];
+    memcpy(halves, &x, sizeof x);
+    for (int h = 0; h < 2; h++)
+        v[h] = __builtin_convertvector(halves[h], v_f64);
 }
 
-ALWAYS_INLINE open_group scan_near(v_f64 x, v_u64 number, double largest, open_group *open) {
-    const v_f64 n = __builtin_convertvector((v_i64)number, v_f64), top = (v_f64){0} + largest;
-    const v_f64 sum = prefixes_in_groups(exp_f64(x - top), n, began_before(number), &open->sum);
-    return (open_group){top, sum};
+#if defined(__AVX512F__)
+#define add_log_f64(above, x) ((above) + log_f64(x, false))
+#else
+/* above + log(x), as plain_log has it. */
+ALWAYS_INLINE v_f64 add_log_f64(v_f64 above, v_f64 x) {
+    const v_f64 zero = {0}, one = zero + 1.0;
+    const v_u64 up = (v_u64)x - 0x3fe6a09e667f3bcd + (1ull << 62), k = (up >> 52) - 1024;
+    const v_f64 m = (v_f64)((v_u64)x - (k << 52)), exponent = (v_f64)(k + 0x4338000000000000) - 0x1.8p52;
+    const v_f64 s = (m - one) / (m + one), z = s * s;
+    v_f64 sum = add_product_f64(zero + 0x1.39fe606542dbap-3, zero + 0x1.2b584aae78c14p-3, z);
+    sum = add_product_f64(zero + 0x1.7462b4ab2ef6cp-3, sum, z);
+    sum = add_product_f64(zero + 0x1.c71c62e5800a1p-3, sum, z);
+    sum = add_product_f64(zero + 0x1.2492492df148dp-2, sum, z);
+    sum = add_product_f64(zero + 0x1.99999999952e2p-2, sum, z);
+    sum = add_product_f64(zero + 0x1.5555555555558p-1, sum, z);
+    const v_f64 value = above + (exponent * LN2_HIGH + (2 * s + (s * z * sum + exponent * LN2_LOW)));
+    return SELECT_LANES(f64, (x == zero), zero - (double)INFINITY, value);
+}
+ALWAYS_INLINE v_f64 log_or_itself_f64(v_f64 value, v_f64 x) {
+    return SELECT_LANES(f64, (x == x), value, (v_f64){0} + (double)NAN);
+}
+ALWAYS_INLINE v_f32 add_log_f32(v_f32 above, v_f32 x) {
+    v_f64 a[2], b[2];
+    widened(above, a);
+    widened(x, b);
+    for (int h = 0; h < 2; h++)
+        a[h] = log_or_itself_f64(add_log_f64(a[h], b[h]), b[h]);
+    return narrowed(a);
+}
+#define log_or_itself_f32(value, x) (value)
+#endif
+
+#define NEAR_f32 8
+#define NEAR_f64 16
+
+#define LANE f32
+#define BITS 32
+#include "cpu/kernels/running_exps.h"
+#undef LANE
+#undef BITS
+#define LANE f64
+#define BITS 64
+#include "cpu/kernels/running_exps.h"
+
+/* results[k] = largest[k] + log(sums[k]), in whole vectors; results may be either. */
+static void give_apart(const double *largest, const double *sums, size_t n, double *results) {
+    for (size_t k = 0; k < n; k += LANES) {
+        v_f64 top, sum;
+        memcpy(&top, largest + k, sizeof top);
+        memcpy(&sum, sums + k, sizeof sum);
+        top = result_f64(top, sum);
+        top = SELECT_LANES(f64, (top == top), top, (v_f64){0} + (double)NAN);
+        memcpy(results + k, &top, sizeof top);
+    }
 }
 
 /* The prefixes before each lane; *before is the last of the vector before. */
-ALWAYS_INLINE open_group moved_up(open_group prefix, v_u64 number, open_group *before) {
+ALWAYS_INLINE open_group moved_up(open_group prefix, v_f64 number, open_group *before) {
     const v_f64 zero = {0};
-    const v_i64 first = (v_i64)(number == 1);
+    const v_i64 first = number == 1;
     const v_f64 largest = shift_up_f64(prefix.largest, before->largest, 1),
                 sum = shift_up_f64(prefix.sum, before->sum, 1);
     *before = (open_group){last_f64(prefix.largest), last_f64(prefix.sum)};
     return (open_group){SELECT_LANES(f64, first, zero + LOWEST_f64, largest), SELECT_LANES(f64, first, zero, sum)};
 }
 
-ALWAYS_INLINE void scan_block(const double *x, const uint64_t *numbers, size_t n, tally_cpu_scan_options how, bool near,
-                              double largest, double *acc) {
-    open_group open = {(v_f64){0} + LOWEST_f64, {0}}, before = open;
-    for (size_t done = 0; done < n; done += LANES) {
-        const size_t first = how.reverse ? n - done - LANES : done;
+static void apart(double *x, const uint32_t *numbers, size_t n, bool exclusive, double *acc) {
+    _Alignas(64) double sums[BLOCK];
+    open_group open = {(v_f64){0} + acc[0], (v_f64){0} + acc[1]}, before = open;
+    for (size_t k = n; k % LANES; k++)
+        x[k] = LOWEST_f64;
+    for (size_t k = 0; k < n; k += LANES) {
+        const v_f64 number = numbers ? load_numbers_f64(numbers + k) : (v_f64){0} + 1e9;
         v_f64 v;
-        v_u64 number;
-        memcpy(&v, x + first, sizeof v);
-        memcpy(&number, numbers + done, sizeof number);
-        v = how.reverse ? reversed_f64(v) : v;
-        open_group prefix = near ? scan_near(v, number, largest, &open) : scan_apart(v, number, &open);
-        if (how.exclusive)
+        memcpy(&v, x + k, sizeof v);
+        open_group prefix = scan_apart(v, number, &open);
+        if (exclusive)
             prefix = moved_up(prefix, number, &before);
-        if (how.reverse)
-            prefix = (open_group){reversed_f64(prefix.largest), reversed_f64(prefix.sum)};
-        const v_f64 low = in_turns_f64(prefix.largest, prefix.sum, false),
-                    high = in_turns_f64(prefix.largest, prefix.sum, true);
-        memcpy(acc + 2 * first, &low, sizeof low);
-        memcpy(acc + 2 * first + LANES, &high, sizeof high);
+        memcpy(x + k, &prefix.largest, sizeof v);
+        memcpy(sums + k, &prefix.sum, sizeof v);
     }
+    give_apart(x, sums, n, x);
+    acc[0] = open.largest[0];
+    acc[1] = open.sum[0];
 }
 
-void PASTE4(tally_cpu_logsumexp_of_groups, _, TALLY_LEVEL, )(const double *x, const uint64_t *numbers, size_t n,
-                                                             tally_cpu_scan_options how, bool is_narrow, double *acc);
-void PASTE4(tally_cpu_logsumexp_of_groups, _, TALLY_LEVEL, )(const double *x, const uint64_t *numbers, size_t n,
-                                                             tally_cpu_scan_options how, bool is_narrow, double *acc) {
-    double largest;
-    if (are_near(x, n, is_narrow ? NEAR_NARROW : NEAR, &largest))
-        scan_block(x, numbers, n, how, true, largest, acc);
-    else
-        scan_block(x, numbers, n, how, false, 0, acc);
+/* ---- columns ---- */
+
+/* Largest elements and sums of a vector of columns out of accumulators, and back. */
+ALWAYS_INLINE void take_pairs(const double *acc, v_f64 *largest, v_f64 *sum) {
+    v_f64 low, high;
+    memcpy(&low, acc, sizeof low);
+    memcpy(&high, acc + LANES, sizeof high);
+    *largest = every_second_f64(low, high, 0);
+    *sum = every_second_f64(low, high, 1);
 }
+ALWAYS_INLINE void put_pairs(v_f64 largest, v_f64 sum, double *acc) {
+    const v_f64 low = in_turns_f64(largest, sum, false), high = in_turns_f64(largest, sum, true);
+    memcpy(acc, &low, sizeof low);
+    memcpy(acc + LANES, &high, sizeof high);
+}
+
+enum { WIDE = LANES_OF(s_f32) };
+/* A vector of columns, of which the first 'width' count. False, and nothing is done, if elements of one are too far
+ * apart or not finite. */
+ALWAYS_INLINE bool strip_f32(const e_f32 *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
+                             double *acc, e_f32 *out) {
+    const ptrdiff_t down = reverse ? -(ptrdiff_t)stride : (ptrdiff_t)stride;
+    const e_f32 *row = x + (reverse ? (rows - 1) * stride : 0);
+    e_f32 *to = out + (row - x);
+    v_f64 top[2], sum[2], now[2];
+    for (int h = 0; h < 2; h++)
+        take_pairs(acc + h * 2 * LANES, &top[h], &sum[h]);
+    const bool has_sums = any_bit((v_u64)sum[0] | (v_u64)sum[1]);
+    v_f32 largest = narrowed(top), own = {0};
+    const v_f32 first = exclusive && has_sums ? largest : larger_f32(take_f32(row, width, 0), largest);
+    for (size_t r = 0; r < rows; r++)
+        largest = larger_f32(take_f32(x + r * stride, width, 0), largest);
+    if (any_bit((v_u64) ~(largest - first < (v_f32){0} + NEAR_f32)))
+        return false;
+    widened(largest, now);
+    for (int h = 0; has_sums && h < 2; h++)
+        sum[h] *= shifted_exp_f64(top[h], now[h]);
+    const v_f32 base = narrowed(sum);
+    for (size_t r = 0; r < rows; r++, row += down, to += down) {
+        const v_f32 before = own;
+        own += exp_of_difference_f32(take_f32(row, width, 0), largest);
+        put_f32(result_f32(largest, base + (exclusive ? before : own)), width, to);
+    }
+    widened(own, top);
+    for (int h = 0; h < 2; h++)
+        put_pairs(now[h], sum[h] + top[h], acc + h * 2 * LANES);
+    return true;
+}
+
+static size_t columns_f32(const void *elements, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
+                          double *acc, void *target) {
+    const e_f32 *x = elements;
+    e_f32 *out = target;
+    size_t j = 0;
+    for (; j + WIDE <= width; j += WIDE)
+        if (!strip_f32(x + j, rows, WIDE, stride, reverse, exclusive, acc + 2 * j, out + j))
+            return j;
+    if (j < width) {
+        double few[2 * WIDE] = {0};
+        memcpy(few, acc + 2 * j, 2 * (width - j) * sizeof *few);
+        if (!strip_f32(x + j, rows, width - j, stride, reverse, exclusive, few, out + j))
+            return j;
+        memcpy(acc + 2 * j, few, 2 * (width - j) * sizeof *few);
+    }
+    return width;
+}
+
+/* An element takes one exponential, as in scan_apart: of the sum so far, or its own. */
+static void columns_apart(double *x, size_t rows, size_t width, bool reverse, bool exclusive, double *acc) {
+    const v_f64 one = (v_f64){0} + 1.0;
+    _Alignas(64) double sums[BLOCK + LANES];
+    for (size_t j = 0; j < width; j += LANES) {
+        v_f64 v, top, sum;
+        take_pairs(acc + 2 * j, &top, &sum);
+        for (size_t r = 0; r < rows; r++) {
+            const size_t at = (reverse ? rows - 1 - r : r) * width + j;
+            const v_f64 before = top, sum_before = sum;
+            memcpy(&v, x + at, sizeof v);
+            const v_i64 grows = ~(v_i64)(v <= top); /* or NaN */
+            const v_f64 e = shifted_exp_f64(SELECT_LANES(f64, grows, top, v), SELECT_LANES(f64, grows, v, top));
+            top = SELECT_LANES(f64, grows, v, top);
+            sum = add_product_f64(SELECT_LANES(f64, grows, one, e), sum, SELECT_LANES(f64, grows, e, one));
+            put_f64(exclusive ? before : top, width - j, (e_f64 *)x + at);
+            put_f64(exclusive ? sum_before : sum, width - j, (e_f64 *)sums + at);
+        }
+        put_pairs(top, sum, acc + 2 * j);
+    }
+    give_apart(x, sums, rows * width, x);
+}
+
+extern const tally_cpu_running_exps PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, );
+const tally_cpu_running_exps PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ) = {
+    .run_f32 = run_f32,
+    .run_f64 = run_f64,
+    .groups_f32 = groups_f32,
+    .groups_f64 = groups_f64,
+    .apart = apart,
+    .columns_f32 = columns_f32,
+    .columns_apart = columns_apart,
+};

@@ -161,6 +161,14 @@ ALWAYS_INLINE A_T NAME(prefixes_by_table)(tally_monoid m, const E_T *x, size_t n
 #define PREFIXES NAME(prefixes_by_table)
 #endif
 
+#ifndef COMBINE_ALL
+ALWAYS_INLINE void NAME(combine_each)(tally_monoid m, size_t count, const A_T *other, A_T *acc) {
+    for (size_t i = 0; i < count; i++)
+        acc[i] = NAME(combine)(m, acc[i], other[i]);
+}
+#define COMBINE_ALL NAME(combine_each)
+#endif
+
 /* Shorter runs are not worth blocks. */
 #ifndef FOLD_FROM
 #define FOLD_FROM 32
@@ -266,8 +274,7 @@ ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, siz
     static void PASTE4(combine_, CLASS, _, name)(const tally_cpu_context *context, size_t count, const void *other,    \
                                                  void *acc) {                                                          \
         (void)context;                                                                                                 \
-        for (size_t i = 0; i < count; i++)                                                                             \
-            ((A_T *)acc)[i] = NAME(combine)(TALLY_MONOID_##name, ((A_T *)acc)[i], ((const A_T *)other)[i]);            \
+        COMBINE_ALL(TALLY_MONOID_##name, count, other, acc);                                                           \
     }                                                                                                                  \
     static const tally_cpu_kernels PASTE4(kernels_, CLASS, _, name) = {                                                \
         .acc_bytes = sizeof(A_T),                                                                                      \
@@ -291,6 +298,7 @@ ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, siz
 #undef FOLD_FROM
 #undef FOLD_FEW
 #undef FOLD_COLUMNS
+#undef COMBINE_ALL
 #undef PREFIXES
 #undef FOR_LABELS
 #undef FOR_C2

@@ -28,16 +28,52 @@ typedef struct tally_cpu_moments_strip {
 /* to[i] = x[i] lifted: the lowest 32 bits of integers, f32 of floats. There is room for a vector behind 'to' */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, void *to);
 
-/* Where a running extreme came from: places[i] = first + i where after[i], the extreme behind element i, is not
- * before[i], else the place before it. 'place' is that of before[0]; if it is negative, there is none, and element 0 is
- * the first. Returns the last place. 'places' are i64 at any address. */
-typedef int64_t tally_cpu_follow(const void *before, const void *after, size_t n, uint64_t first, int64_t place,
-                                 void *places);
+/* Where a running extreme came from: places[i] is an element's number where after[i], the extreme behind it, is not
+ * before[i], else the place before it. 'place' is that of before[0]; the last one is returned. 'places' are i64 at any
+ * address. */
+enum { TALLY_CPU_FOLLOWED = 1024 };
+typedef struct tally_cpu_follow {
+    /* Element 0 is number 'first'; if 'place' is negative, it is the first of all. */
+    int64_t (*run)(const void *before, const void *after, size_t n, uint64_t first, int64_t place, void *places);
+    /* Elements, TALLY_CPU_FOLLOWED at most, are numbered from 0 on in each group. */
+    int64_t (*groups)(const void *before, const void *after, const uint32_t *numbers, size_t n, int64_t place,
+                      void *places);
+    /* Packed rows, of TALLY_CPU_FOLLOWED elements at most; the first is number 'row', and if place[j] is negative, it
+     * is the first of all. */
+    void (*columns)(const void *before, const void *after, size_t rows, size_t width, uint64_t row, int64_t *place,
+                    void *places);
+} tally_cpu_follow;
 
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
 typedef const tally_cpu_direct_scan *tally_cpu_narrow_scan_for(tally_dtype type, tally_monoid monoid);
+
+/* numbers[k] = that of element k in its group, from 'first' on. heads[k] is -1 where a
+ * group begins, else 0. 'before' elements of the open group came before; returned is the number of them after all. */
+typedef uint32_t tally_cpu_number_groups(const int8_t *heads, size_t n, uint32_t first, uint32_t before,
+                                         uint32_t *numbers);
+
+/* Running logsumexps of a block, TALLY_CPU_EXPS_BLOCK elements at most, forward. An accumulator is the largest element
+ * and the sum of e^(x - largest); it is the value before the block and becomes the one after it. */
+enum { TALLY_CPU_EXPS_BLOCK = 1024 };
+typedef struct tally_cpu_running_exps {
+    /* A run of elements to 'out', or whole groups (numbers as above, for whole vectors), with one largest element for
+     * all. False, and nothing is done, where elements are too far apart for that, in groups by more than 'distance', or
+     * not finite. Results of f32 have an error of some 2^-23 besides their own rounding. */
+    bool (*run_f32)(const void *x, size_t n, bool exclusive, double acc[2], void *out);
+    bool (*run_f64)(const void *x, size_t n, bool exclusive, double acc[2], void *out);
+    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, double distance, void *out);
+    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, double distance, void *out);
+    /* The same in place, of any elements; 'numbers' is NULL for a run. There is room for a vector behind it. */
+    void (*apart)(double *x, const uint32_t *numbers, size_t n, bool exclusive, double acc[2]);
+    /* Columns of 'rows' rows that begin 'stride' elements apart, with one largest element for each. Returns how many
+     * columns are done: those before one whose elements are too far apart or not finite, rounded down to vectors. */
+    size_t (*columns_f32)(const void *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
+                          double *acc, void *out);
+    /* The same of any elements, packed and in place. There is room for a vector behind them and behind acc. */
+    void (*columns_apart)(double *x, size_t rows, size_t width, bool reverse, bool exclusive, double *acc);
+} tally_cpu_running_exps;
 
 typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
@@ -47,14 +83,10 @@ typedef struct tally_cpu_scans {
      * value before them and becomes the one after them. The number of elements that are done is returned: fewer than n
      * if a square overflows or one is not finite. out may be x. */
     size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
-    /* Such results of whole groups. numbers[k] is that of element k in its group, from 1 on, in the order of the scan.
-     * False if a square overflows or an element is not finite. out is not x. */
-    bool (*moments_of_groups)(const void *x, const uint64_t *numbers, size_t n, tally_cpu_spread how, void *out);
-    /* Running logsumexps of whole groups: acc[2 i], acc[2 i + 1] = largest element and sum of exponentials. numbers as
-     * above; n is a multiple of 8. 'is_narrow': results have at most the digits of f32. Only how.reverse and
-     * how.exclusive count. */
-    void (*logsumexp_of_groups)(const double *x, const uint64_t *numbers, size_t n, tally_cpu_scan_options how,
-                                bool is_narrow, double *acc);
+    /* x becomes such results of whole groups, forward and as doubles. numbers[k] is that of element k in its group,
+     * from 1 on; n is a multiple of 8. False if a square overflows or an element is not finite. */
+    bool (*moments_of_groups)(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how);
+    const tally_cpu_running_exps *running_exps;
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
      * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
      */
@@ -71,12 +103,13 @@ typedef struct tally_cpu_scans {
      * group begins in that direction, else 0. 'before' is the number that an element of the open group has first;
      * returned is the one after all. */
     uint64_t (*number)(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t before, uint64_t *counts);
+    tally_cpu_number_groups *number_groups;
     /* of types of up to 32 bits; NULL: there is none */
     tally_cpu_lift_32 *(*lift_32)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
-    tally_cpu_follow *const *follow; /* by type, of 32 and 64 bits */
+    const tally_cpu_follow *follow; /* by type, of 32 and 64 bits */
 } tally_cpu_scans;
 
 extern const tally_cpu_scans tally_cpu_scans_baseline;

@@ -58,16 +58,17 @@ ALWAYS_INLINE v_f64 exp_f64(v_f64 x) {
 #endif
 }
 
-/* The same for floats; at least 2^-126. The polynomials' relative errors are below 2^-27. */
-ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
+/* The same for floats; at least 2^-126. The polynomials' relative errors are below 2^-27. 'low' is what x has lost. */
+ALWAYS_INLINE v_f32 exp_of_parts_f32(v_f32 x, v_f32 low, bool has_low) {
     const v_f32 zero = {0}, magic = zero + 0x1.8p23f;
-    x = larger_f32(zero - 87.0f, x);
+    x = has_low ? x : larger_f32(zero - 87.0f, x); /* with a rest it is no lower */
 #if defined(__AVX512F__)
     static const _Alignas(64) uint32_t powers[16] = {
         0x3f800000, 0x3f7daac3, 0x3f7b95c2, 0x3f79c3d3, 0x3f7837f0, 0x3f76f532, 0x3f75fed7, 0x3f75583f,
         0x3f7504f3, 0x3f7508a4, 0x3f75672a, 0x3f76248c, 0x3f7744fd, 0x3f78ccdf, 0x3f7ac0c7, 0x3f7d257d};
     const v_f32 shifted = add_product_f32(magic, x, zero + 0x1.715476p4f);
-    const v_f32 r = add_product_f32(x, shifted - magic, zero - 0x1.62e43p-5f);
+    v_f32 r = add_product_f32(x, shifted - magic, zero - 0x1.62e43p-5f);
+    r = has_low ? r + low : r;
     v_f32 sum = add_product_f32(zero + 0x1.00014ap-1f, zero + 0x1.55565cp-3f, r);
     sum = add_product_f32(zero + 1.0f, sum, r) * r;
     const v_u32 power = (v_u32)_mm512_permutexvar_epi32((__m512i)shifted, _mm512_load_si512(powers));
@@ -78,6 +79,7 @@ ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
     const v_f32 n = shifted - magic;
     v_f32 r = add_product_f32(x, n, zero - 0x1.62e4p-1f);
     r = add_product_f32(r, n, zero - 0x1.7f7d1cp-20f);
+    r = has_low ? r + low : r;
     v_f32 sum = zero + 0x1.6a2416p-10f;
     sum = add_product_f32(zero + 0x1.1239f2p-7f, sum, r);
     sum = add_product_f32(zero + 0x1.5558f2p-5f, sum, r);
@@ -87,6 +89,20 @@ ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
     sum = add_product_f32(zero + 1.0f, sum, r);
     return sum * (v_f32)(((v_u32)shifted + 127) << 23);
 #endif
+}
+ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
+    return exp_of_parts_f32(x, x, false);
+}
+
+/* exp(x - m) for -infinity <= x <= m, which is finite. A difference of floats is rounded by as much as four units of
+ * 2^-24 if it is -8, so its rest counts, too (Knuth's two-sum). */
+ALWAYS_INLINE v_f32 exp_of_difference_f32(v_f32 x, v_f32 m) {
+    x = larger_f32(m - 87.0f, x);
+    const v_f32 d = x - m, part = d - x;
+    return exp_of_parts_f32(d, (x - (d - part)) - (m + part), true);
+}
+ALWAYS_INLINE v_f64 exp_of_difference_f64(v_f64 x, v_f64 m) {
+    return exp_f64(x - m);
 }
 
 /* log(x) for x = 0, which gives -infinity, for infinity, NaN and positive normal numbers, to about one unit in the last
@@ -181,6 +197,56 @@ ALWAYS_INLINE v_f64 log_f64(v_f64 x, bool is_near) {
     sum = add_product_f64(r, sum, r * r);
     return sum + add_product_f64(log, __builtin_convertvector(k, v_f64), zero + 0x1.62e42fefa39efp-1);
 }
+
+/* above + log(x) likewise, of floats, with an error of 2^-25 and two roundings. A table is one register. */
+ALWAYS_INLINE v_f32 add_log_f32(v_f32 above, v_f32 x) {
+    static const _Alignas(64) s_f32 shares[16] = {0x1.0p+0f,      0x1.e1e1e2p-1f, 0x1.c71c72p-1f, 0x1.af286cp-1f,
+                                                  0x1.99999ap-1f, 0x1.861862p-1f, 0x1.745d18p-1f, 0x1.642c86p-1f,
+                                                  0x1.555556p+0f, 0x1.47ae14p+0f, 0x1.3b13b2p+0f, 0x1.2f684cp+0f,
+                                                  0x1.24924ap+0f, 0x1.1a7b96p+0f, 0x1.111112p+0f, 0x1.08421p+0f};
+    static const _Alignas(64) s_f32 logs[16] = {0.0f,
+                                                0x1.f0a30ap-5f,
+                                                0x1.e27074p-4f,
+                                                0x1.5ff306p-3f,
+                                                0x1.c8ff7ap-3f,
+                                                0x1.1675cap-2f,
+                                                0x1.4618bap-2f,
+                                                0x1.739d7ep-2f,
+                                                -0x1.269624p-2f,
+                                                -0x1.f991c4p-3f,
+                                                -0x1.a93ed8p-3f,
+                                                -0x1.5bf408p-3f,
+                                                -0x1.1178eep-3f,
+                                                -0x1.9335e4p-4f,
+                                                -0x1.08599ap-4f,
+                                                -0x1.0415c8p-5f};
+    const v_f32 zero = {0};
+    const v_u32 up = ((v_u32)x - 0x3f3c0000) & 0xff800000; /* k in the exponent's place */
+    const __m512i place = (__m512i)(((v_u32)x + (1u << 18)) >> 19);
+    const v_f32 share = _mm512_permutexvar_ps(place, _mm512_load_ps(shares)),
+                log = _mm512_permutexvar_ps(place, _mm512_load_ps(logs));
+    const v_f32 r = add_product_f32(zero - 1.0f, (v_f32)((v_u32)x - up), share);
+    v_f32 sum = add_product_f32(zero + 0x1.555556p-2f, zero - 0.25f, r);
+    sum = add_product_f32(zero - 0.5f, sum, r);
+    sum = add_product_f32(r, sum, r * r);
+    const v_f32 k = __builtin_convertvector((v_i32)up, v_f32);
+    return add_product_f32(above, k, zero + 0x1.62e43p-24f) + add_product_f32(log + sum, k, zero + -0x1.05c61p-52f);
+}
+
+/* Such a logarithm, also of what has none: of 0 it is -infinity, of infinity it is that, of NaN a NaN without payload.
+ * No number is subnormal. */
+#define DEFINE_LOG_OF_ANY(tag, suffix, lane_mask, infinity)                                                            \
+    ALWAYS_INLINE v_##tag log_or_itself_##tag(v_##tag value, v_##tag x) {                                              \
+        enum { NO_LOGARITHM = 0x9f };                                                                                  \
+        const v_##tag zero = {0};                                                                                      \
+        const lane_mask others = _mm512_fpclass_##suffix##_mask(x, NO_LOGARITHM);                                      \
+        if (!others)                                                                                                   \
+            return value;                                                                                              \
+        x = SELECT_LANES(tag, (x == zero), zero - (infinity), SELECT_LANES(tag, (x == x), x, zero + (s_##tag)NAN));    \
+        return _mm512_mask_mov_##suffix(value, others, x);                                                             \
+    }
+DEFINE_LOG_OF_ANY(f32, ps, __mmask16, INFINITY)
+DEFINE_LOG_OF_ANY(f64, pd, __mmask8, (double)INFINITY)
 #endif
 
 /* exp(x - m) for x <= m, and 1 where x is m, even if both are infinite. */

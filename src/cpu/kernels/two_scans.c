@@ -5,7 +5,7 @@
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
 
-/* interleave, changes and equals of kernels.h by the elements' type: integers are only compared for equality, so their
+/* interleave and equals of kernels.h by the elements' type: integers are only compared for equality, so their
  * sign does not count. */
 #define IS_NAN(v)    ((v) != (v))
 #define IS_NO_NAN(v) 0
@@ -17,12 +17,6 @@
             to[2 * i] = a[i];                                                                                          \
             to[2 * i + 1] = b[i];                                                                                      \
         }                                                                                                              \
-    }                                                                                                                  \
-    static void changes_##tag(const void *before, const void *after, const uint64_t *restrict numbers, size_t n,       \
-                              int64_t *restrict places) {                                                              \
-        const e_##tag *restrict a = before, *restrict b = after;                                                       \
-        for (size_t i = 0; i < n; i++)                                                                                 \
-            places[i] = ((a[i] != b[i]) & !IS_NAN(a[i])) ? (int64_t)numbers[i] : -1;                                   \
     }                                                                                                                  \
     static void equals_##tag(const void *x, const void *after, const uint64_t *restrict numbers, size_t n,             \
                              int64_t *restrict places) {                                                               \
@@ -37,7 +31,7 @@ DEFINE_FOR_TYPE(f64, IS_NAN)
 
 extern const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 #define ENTRY(tag)                                                                                                     \
-    { interleave_##tag, changes_##tag, equals_##tag }
+    { interleave_##tag, equals_##tag }
 const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
     [TALLY_I32] = ENTRY(i32), [TALLY_U32] = ENTRY(i32), [TALLY_I64] = ENTRY(i64),
     [TALLY_U64] = ENTRY(i64), [TALLY_F32] = ENTRY(f32), [TALLY_F64] = ENTRY(f64),
@@ -76,8 +70,110 @@ DEFINE_FOLLOW(i64, 64, IS_NO_NAN)
 DEFINE_FOLLOW(f32, 32, IS_NAN)
 DEFINE_FOLLOW(f64, 64, IS_NAN)
 
-extern tally_cpu_follow *const PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
-tally_cpu_follow *const PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
-    [TALLY_I32] = follow_i32, [TALLY_U32] = follow_i32, [TALLY_I64] = follow_i64,
-    [TALLY_U64] = follow_i64, [TALLY_F32] = follow_f32, [TALLY_F64] = follow_f64,
+/* ---- the same in groups, which begin at elements that are number 0 ---- */
+
+ALWAYS_INLINE void put_places(v_i32 places, e_i64 *to) {
+    e_i32 each[LANES_OF(s_i32)];
+    memcpy(each, &places, sizeof each);
+    for (size_t l = 0; l < LANES_OF(s_i32); l += LANES_OF(s_i64)) {
+        const v_i64 wide = load_i64_from_i32(each + l);
+        memcpy(to + l, &wide, sizeof wide);
+    }
+}
+
+/* The lane of the last change at or below each, from 1 on, by a running maximum; its number is the place. */
+ALWAYS_INLINE v_i32 places_of(v_i32 changed, v_i32 number, v_i32 before) {
+    v_u32 last = (v_u32)changed & (unit_numbers() + 1);
+    UNROLL_8 for (size_t by = 1; by < LANES_OF(s_u32); by *= 2) last =
+        max_u32(last, shift_up_u32(last, (v_u32){0}, by));
+    return SELECT_LANES(i32, (last == 0), before, permute_units((v_u32)number, last - 1));
+}
+
+/* changed[i] is all ones or 0. */
+static int64_t follow_groups(const e_i32 *changed, const uint32_t *numbers, size_t n, int64_t place, e_i64 *places) {
+    enum { LANES = LANES_OF(s_i32) };
+    size_t i = 0;
+    for (v_i32 open = (s_i32)place - (v_i32){0}; MOVES_ANY_LANE && i + LANES <= n; i += LANES) {
+        v_i32 number, marks;
+        memcpy(&number, numbers + i, sizeof number);
+        memcpy(&marks, changed + i, sizeof marks);
+        marks |= number == 0;
+        open = any_bit((v_u64)marks) ? places_of(marks, number, open) : open;
+        put_places(open, places + i);
+        open = last_i32(open);
+        place = open[0];
+    }
+    for (; i < n; i++)
+        places[i] = place = changed[i] || numbers[i] == 0 ? (int64_t)numbers[i] : place;
+    return place;
+}
+
+/* ---- and in columns ---- */
+
+/* Fewer columns are followed in registers: a row would wait for the places that the row before has stored. changed[i]
+ * is all ones or 0, and behind the last one is room for a row. What a row writes behind its end the next one
+ * overwrites. Places only grow. */
+enum { FEW_COLUMNS = 16, STRIPS = FEW_COLUMNS / LANES_OF(s_i64) };
+static void follow_few_columns(const e_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *places,
+                               e_i64 *to) {
+    v_i64 open[STRIPS];
+    int64_t room[FEW_COLUMNS] = {0};
+    memcpy(room, places, width * sizeof *room);
+    memcpy(open, room, sizeof open);
+    for (size_t r = 0; r < rows; r++, row++, changed += width, to += width) {
+        UNROLL_8 for (size_t s = 0; s < STRIPS; s++) {
+            const v_i64 now = load_i64_from_i32(changed + s * LANES_OF(s_i64)) & (int64_t)row;
+            open[s] = max_i64(now, open[s]);
+        }
+        if (r + FEW_COLUMNS / width < rows)
+            memcpy(to, open, sizeof open);
+        else
+            memcpy(to, open, width * sizeof *to);
+    }
+    memcpy(room, open, sizeof open);
+    memcpy(places, room, width * sizeof *room);
+}
+
+static void follow_columns(const e_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *restrict open,
+                           e_i64 *restrict places) {
+    for (size_t j = 0; j < width; j++)
+        open[j] = open[j] < 0 ? (int64_t)row : open[j];
+    if (width < FEW_COLUMNS) {
+        follow_few_columns(changed, rows, width, row, open, places);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++, row++, changed += width, places += width)
+        for (size_t j = 0; j < width; j++)
+            places[j] = open[j] = changed[j] ? (int64_t)row : open[j];
+}
+
+#define DEFINE_FOLLOW_MARKED(tag, IS_NAN)                                                                              \
+    static __attribute__((noinline)) void mark_changed_##tag(const e_##tag *restrict a, const e_##tag *restrict b,     \
+                                                             size_t n, e_i32 *restrict changed) {                      \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            changed[i] = -((a[i] != b[i]) & !IS_NAN(a[i]));                                                            \
+    }                                                                                                                  \
+    static int64_t follow_groups_##tag(const void *before, const void *after, const uint32_t *numbers, size_t n,       \
+                                       int64_t place, void *places) {                                                  \
+        e_i32 changed[TALLY_CPU_FOLLOWED];                                                                             \
+        mark_changed_##tag(before, after, n, changed);                                                                 \
+        return follow_groups(changed, numbers, n, place, places);                                                      \
+    }                                                                                                                  \
+    static void follow_columns_##tag(const void *before, const void *after, size_t rows, size_t width, uint64_t row,   \
+                                     int64_t *open, void *places) {                                                    \
+        e_i32 changed[TALLY_CPU_FOLLOWED + FEW_COLUMNS];                                                               \
+        mark_changed_##tag(before, after, rows *width, changed);                                                       \
+        follow_columns(changed, rows, width, row, open, places);                                                       \
+    }
+DEFINE_FOLLOW_MARKED(i32, IS_NO_NAN)
+DEFINE_FOLLOW_MARKED(i64, IS_NO_NAN)
+DEFINE_FOLLOW_MARKED(f32, IS_NAN)
+DEFINE_FOLLOW_MARKED(f64, IS_NAN)
+
+extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+#define FOLLOW(tag)                                                                                                    \
+    { follow_##tag, follow_groups_##tag, follow_columns_##tag }
+const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
+    [TALLY_I32] = FOLLOW(i32), [TALLY_U32] = FOLLOW(i32), [TALLY_I64] = FOLLOW(i64),
+    [TALLY_U64] = FOLLOW(i64), [TALLY_F32] = FOLLOW(f32), [TALLY_F64] = FOLLOW(f64),
 };

@@ -7,7 +7,6 @@
 #include "cpu/kernels/element.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/lanes.h"
-#include "cpu/kernels/logsumexp_lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/simd.h"
 
