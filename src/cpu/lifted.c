@@ -286,13 +286,18 @@ static void give_results(const tally_cpu_plan *plan, uint64_t n, uint64_t index,
         plan->device->scans->fill(one, c->out_bytes * c->per_result, n, false, out);
 }
 
-bool tally_cpu_scans_to_results(const tally_cpu_plan *plan) {
+bool tally_cpu_writes_results(const tally_cpu_plan *plan) {
     const tally_dtype type = plan->lifted.type, out = plan->base.computation.desc.out;
     if (plan->lifted.truths)
         return tally_dtype_size(out) == 1;
-    return plan->lifted.parts == TALLY_CPU_NUMBER && !plan->lifted.folds_carry && tally_cpu_result_is_number(plan) &&
+    return plan->lifted.parts == TALLY_CPU_NUMBER && tally_cpu_result_is_number(plan) &&
            (type == out || (!tally_dtype_is_float(type) && !tally_dtype_is_float(out) &&
                             tally_dtype_size(type) == tally_dtype_size(out)));
+}
+
+/* The same of blocks whose last prefix begins the next one. */
+static bool scans_to_results(const tally_cpu_plan *plan) {
+    return tally_cpu_writes_results(plan) && !plan->lifted.folds_carry;
 }
 
 /* As scan_block, with the results of n elements. */
@@ -319,7 +324,7 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     const tally_computation *c = &plan->base.computation;
     const size_t bytes = plan->lifted.bytes;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    const bool to_results = tally_cpu_scans_to_results(plan);
+    const bool to_results = scans_to_results(plan);
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, &carry.first, &carry.second);
     for (uint64_t done = 0, count; done < n; done += count) {
@@ -431,7 +436,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const uint64_t width = s->width;
     const size_t bytes = plan->lifted.bytes;
-    const bool to_results = width == s->stride && plan->lifted.truths && tally_cpu_scans_to_results(plan);
+    const bool to_results = width == s->stride && plan->lifted.truths && scans_to_results(plan);
     /* f32 is scanned as sums of f32 are down columns, without a fold */
     const bool folds_carry = plan->lifted.folds_carry && is_half(c->desc.in);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
@@ -543,7 +548,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
     const tally_cpu_lifted *l = &plan->lifted;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, places = l->parts == TALLY_CPU_PLACE;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = exclusive};
-    const bool to_results = tally_cpu_scans_to_results(plan);
+    const bool to_results = tally_cpu_writes_results(plan);
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     const uint64_t most_rows = least(rows, block_elements(plan) / extent);
     tally_cpu_carry from;

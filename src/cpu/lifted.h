@@ -50,7 +50,7 @@ void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const v
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
 
 /* Whether prefixes are written where the results are to be: they have their width, and integers are no wider. */
-bool tally_cpu_scans_to_results(const tally_cpu_plan *plan);
+bool tally_cpu_writes_results(const tally_cpu_plan *plan);
 
 /* Whether the next one is the way for rows of so many elements. */
 bool tally_cpu_lifts_rows(const tally_cpu_plan *plan, uint64_t extent);

@@ -149,7 +149,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
     const uint64_t n = s->end - s->begin;
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
-    const bool to_results = plan->lifted.as_they_are || tally_cpu_scans_to_results(plan);
+    const bool to_results = plan->lifted.as_they_are || tally_cpu_writes_results(plan);
     const size_t second_bytes = plan->lifted.second_bytes;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
