@@ -4,6 +4,7 @@
 #ifndef TALLY_CPU_LIFTED_H
 #define TALLY_CPU_LIFTED_H
 
+#include "core/dtype.h"
 #include "cpu/cpu.h"
 
 /* The worker scratch of the functions below, from its start. All arrays are of TALLY_CPU_LIFTED_BLOCK elements. */
@@ -29,6 +30,11 @@ tally_monoid tally_cpu_scanned_as(tally_monoid monoid, tally_dtype type);
 
 /* Whether the plan's extremes tell -0 from +0. */
 bool tally_cpu_is_strict(const tally_cpu_plan *plan);
+
+/* Floats of 16 bits. */
+static inline bool tally_cpu_is_half(tally_dtype type) {
+    return tally_dtype_is_float(type) && tally_dtype_size(type) < sizeof(float);
+}
 
 /* Chooses plan->lifted for a plan whose kernels are chosen. */
 void tally_cpu_lifted_choose(tally_cpu_plan *plan);
@@ -59,10 +65,10 @@ bool tally_cpu_lifts_rows(const tally_cpu_plan *plan, uint64_t extent);
 void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t extent,
                            unsigned worker, const void *start, void *out);
 
-/* Scans n elements, at most a block, as numbers of plan->lifted.type. Groups begin at block->heads. For argmin and
- * argmax block->counts holds each element's number in its group. The prefixes go to 'to'. A second scan's go to
- * block->second, from element 1 on. */
-void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
+/* Scans n elements, at most a block, as numbers of plan->lifted.type. 'groups' of them begin, at block->heads. For
+ * argmin and argmax block->counts holds each element's number in its group. The prefixes go to 'to'. A second scan's go
+ * to block->second, from element 1 on. */
+void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t groups,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
                              void *to);
 

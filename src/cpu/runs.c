@@ -86,8 +86,9 @@ static bool read_more(boundaries *b) {
     return true;
 }
 
-/* Marks the groups that begin, in the direction of the scan, among n elements from 'first' on. */
-static void mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
+/* Marks the groups that begin, in the direction of the scan, among n elements from 'first' on; returns how many. */
+static uint64_t mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
+    uint64_t marked = 0;
     memset(heads, 0, n);
     while (b->at < b->count || read_more(b)) {
         /* copies, since a mark might be any byte, of *b too: 2 ns a group without them, for loads that wait for stores
@@ -101,10 +102,12 @@ static void mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads)
         else
             for (; at < count && read[at] < first + n; at++)
                 heads[read[at] - first] = -1;
+        marked += at - b->at;
         b->at = at;
         if (at < count)
-            return;
+            break;
     }
+    return marked;
 }
 
 /* The number of each element in its group, from the front or the back. 'before' is that of the last block's last. */
@@ -126,12 +129,13 @@ static bool are_short(const tally_stretch *s) {
  * means in groups of 200 1.43 and 1.05, argmin in groups of 100 2.2 and 2.1.) */
 static uint64_t short_length(const tally_cpu_plan *plan) {
     const tally_cpu_lifted *lifted = &plan->lifted;
-    enum { TRUTHS = 512, BYTES = 256, HALVES = 192, NUMBERS = 112 };
+    enum { TRUTHS = 512, BYTES = 256, HALVES = 192, NUMBERS = 256, FOLDED = 512 };
     return lifted->parts == TALLY_CPU_PLACE ? TALLY_CPU_SHORT_GROUP
            : lifted->truths                 ? TRUTHS
            : lifted->bytes == 1             ? BYTES
            : lifted->bytes == 2             ? HALVES
            : plan->direct                   ? TALLY_CPU_SHORT_GROUP
+           : lifted->folds_carry            ? FOLDED
                                             : NUMBERS;
 }
 
@@ -160,10 +164,10 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
         void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
-        mark_heads(&b, first, count, block->heads);
+        const uint64_t groups = mark_heads(&b, first, count, block->heads);
         if (places)
             number = number_elements(plan, block->heads, count, false, true, number, block->counts);
-        tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, exclusive, block,
+        tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, groups, block,
                                 &start, &value, to);
         if (to_results)
             continue;
