@@ -150,11 +150,6 @@ bool tally_cpu_writes_results(const tally_cpu_plan *plan) {
                             tally_dtype_size(type) == tally_dtype_size(out)));
 }
 
-/* The same of blocks whose last prefix begins the next one. */
-static bool scans_to_results(const tally_cpu_plan *plan) {
-    return tally_cpu_writes_results(plan) && !plan->lifted.folds_carry;
-}
-
 /* As scan_block, with the results of n elements. */
 static void scan_results(const tally_cpu_plan *plan, const void *numbers, uint64_t n, uint64_t *carry, void *out) {
     const tally_computation *c = &plan->base.computation;
@@ -179,30 +174,30 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     const tally_computation *c = &plan->base.computation;
     const size_t bytes = plan->lifted.bytes;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    const bool to_results = scans_to_results(plan);
+    const bool to_results = tally_cpu_writes_results(plan);
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, &carry.first, &carry.second);
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
         const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
+        void *const to = tally_at_mutable(out, first, c->out_bytes * c->per_result);
         uint64_t folded = carry.first;
+        if (plan->lifted.folds_carry) /* now: 'out' may be x */
+            plan->kernels->fold(&plan->context, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count,
+                                index + first, &folded);
         if (to_results) {
-            scan_results(plan, lifted, count, &carry.first, tally_at_mutable(out, first, c->out_bytes));
+            scan_results(plan, lifted, count, &carry.first, to);
+            carry.first = plan->lifted.folds_carry ? folded : carry.first;
             continue;
         }
         scan_block(plan, plan->lifted.scan, plan->lifted.type, bytes, plan->lifted.carry, lifted, count, &carry.first,
                    block->scanned);
-        if (plan->lifted.folds_carry) {
-            plan->kernels->fold(&plan->context, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count,
-                                index + first, &folded);
-            carry.first = folded;
-        }
+        carry.first = plan->lifted.folds_carry ? folded : carry.first;
         const uint64_t second = carry.second;
         if (plan->lifted.second && !follows_place(plan))
             scan_second(plan, lifted, count, index + first, block, &carry);
-        give_results(plan, count, index + first, length, second, block, &carry,
-                     tally_at_mutable(out, first, c->out_bytes * c->per_result));
+        give_results(plan, count, index + first, length, second, block, &carry, to);
     }
 }
 
@@ -291,7 +286,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const uint64_t width = s->width;
     const size_t bytes = plan->lifted.bytes;
-    const bool to_results = width == s->stride && plan->lifted.truths && scans_to_results(plan);
+    const bool to_results = width == s->stride && plan->lifted.truths && tally_cpu_writes_results(plan);
     /* f32 is scanned as sums of f32 are down columns, without a fold */
     const bool folds_carry = plan->lifted.folds_carry && tally_cpu_is_half(c->desc.in);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];

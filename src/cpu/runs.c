@@ -72,7 +72,7 @@ typedef struct boundaries {
     uint64_t next, end; /* numbers, in that direction */
     const uint64_t *read;
     size_t at, count; /* of what was read */
-    uint64_t room[TALLY_CPU_BATCH];
+    uint64_t *room;   /* for a batch */
 } boundaries;
 
 static bool read_more(boundaries *b) {
@@ -150,7 +150,8 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
+    uint64_t room[TALLY_CPU_BATCH];
+    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
     const uint64_t n = s->end - s->begin;
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const bool to_results = plan->lifted.as_they_are || tally_cpu_writes_results(plan);
@@ -190,7 +191,8 @@ static void scan_text_groups(const tally_runs *r, const tally_stretch *s, unsign
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     tally_text_groups *groups = tally_cpu_worker(plan, worker);
-    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
+    uint64_t room[TALLY_CPU_BATCH];
+    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
     const uint64_t n = s->end - s->begin;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     for (uint64_t done = 0, count; done < n; done += count) {
@@ -328,7 +330,8 @@ static void scan_short_prefixes(const tally_runs *r, const tally_stretch *s, uns
     const tally_cpu_plan *plan = r->plan;
     const bool reverse = plan->base.computation.reverse;
     prefixes p = {.runs = r, .acc = tally_cpu_worker(plan, worker), .first = reverse ? s->end : s->begin};
-    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries};
+    uint64_t room[TALLY_CPU_BATCH];
+    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     _Alignas(64) unsigned char start[TALLY_CPU_ACC_MOST];
     tally_cpu_start(plan, r->initial, start);
     uint64_t at = p.first, number = reverse ? s->group_end - s->end : s->begin - s->group_start;
@@ -385,7 +388,8 @@ static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
 
 static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
     const bool reverse = r->plan->base.computation.reverse;
-    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries};
+    uint64_t room[TALLY_CPU_BATCH];
+    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     gathered g = {r, reverse, worker, {0}};
     uint64_t at = reverse ? s->end : s->begin, count = 0;
     for (uint64_t k = 0; k <= s->boundaries;) {
