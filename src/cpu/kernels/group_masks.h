@@ -7,14 +7,14 @@
 #include "cpu/kernels/simd.h"
 
 #if defined(__AVX512BW__)
-/* Elements of a block, and its words with one before and one behind, which loops that run ahead read. */
-enum { MASKED_BLOCK = 1024, MASK_WORDS = MASKED_BLOCK / 64 + 2, MASKED_STEPS = 4 };
+/* Elements of a block, and its words with others before and behind, which loops that run ahead read. */
+enum { MASKED_BLOCK = 1024, MASK_MARGIN = 8, MASK_WORDS = MASKED_BLOCK / 64 + 2 * MASK_MARGIN, MASKED_STEPS = 4 };
 
-/* Bit j of the words from the second on is element j in the direction of the scan. */
+/* Bit j of the words behind the margin is element j in the direction of the scan. */
 typedef struct group_masks {
-    uint64_t takes[MASKED_STEPS][MASK_WORDS]; /* the one 1, 2, 4, 8 before it is of its group and vector */
-    uint64_t open[MASK_WORDS];                /* its group began before its vector */
-    uint64_t passes[MASK_WORDS];              /* no group begins in its vector */
+    _Alignas(64) uint64_t takes[MASKED_STEPS][MASK_WORDS]; /* the one 1, 2, 4, 8 before it is of its group and vector */
+    uint64_t open[MASK_WORDS];                             /* its group began before its vector */
+    uint64_t passes[MASK_WORDS];                           /* no group begins in its vector */
 } group_masks;
 
 /* The masks of n elements, at most a block. */
@@ -25,9 +25,9 @@ void FIND_MASKS(const int8_t *heads, size_t n, size_t lanes, bool reverse, group
  * lanes the loop would wait for that (i64 by segments of 20 0.31 ns an element, and 0.29 so; f32 0.23 either way). */
 ALWAYS_INLINE __mmask16 mask_of_vector(const uint64_t *words, size_t k, size_t lanes) {
     if (lanes == 16)
-        return ((const e_u16 *)(words + 1))[k];
+        return ((const e_u16 *)(words + MASK_MARGIN))[k];
     __mmask16 mask;
-    __asm__("kmovb %1, %0" : "=k"(mask) : "m"(((const e_u8 *)(words + 1))[k]));
+    __asm__("kmovb %1, %0" : "=k"(mask) : "m"(((const e_u8 *)(words + MASK_MARGIN))[k]));
     return mask;
 }
 

@@ -121,14 +121,14 @@ ALWAYS_INLINE void spread_marks(const uint64_t *begins, size_t words, size_t lan
         memcpy(&begun, begins + w, sizeof begun);
         UNROLL_8 for (size_t step = 0, shift = 1; shift < lanes; step++, shift *= 2) {
             const v_u64 takes = ~(begun | lowest);
-            memcpy(masks->takes[step] + 1 + w, &takes, sizeof takes);
+            memcpy(masks->takes[step] + MASK_MARGIN + w, &takes, sizeof takes);
             begun |= begun << shift & ~lowest;
             lowest |= lowest << shift;
         }
         const v_u64 open = ~begun, last = open & bit_of_each(lanes, lanes - 1);
         const v_u64 passes = last | (last - (last >> (lanes - 1)));
-        memcpy(masks->open + 1 + w, &open, sizeof open);
-        memcpy(masks->passes + 1 + w, &passes, sizeof passes);
+        memcpy(masks->open + MASK_MARGIN + w, &open, sizeof open);
+        memcpy(masks->passes + MASK_MARGIN + w, &passes, sizeof passes);
     }
 }
 

@@ -64,6 +64,8 @@ ALWAYS_INLINE L_V NAME(scan_combine_numbers_)(tally_monoid m, L_V a, L_V b) {
 #define COMBINE(a, b)     ((void)numbers, NAME(scan_combine_)(m, a, b))
 #endif
 
+#define COMBINE_BESIDE(a, b) (m == TALLY_MONOID_sum ? PASTE2(sum_beside_, LANE)(a, b) : COMBINE(a, b))
+
 #undef MIN
 #undef MAX
 #define MIN(p, q) PASTE2(scalar_min_, LANE)(p, q)
@@ -112,7 +114,7 @@ ALWAYS_INLINE L_T NAME(scan_scalars_)(tally_monoid m, const E_T *x, size_t n, bo
 ALWAYS_INLINE L_V NAME(scan_steps_)(tally_monoid m, L_V x, bool exclusive, bool numbers, L_V *before) {
     const L_V identity = SPLAT(NAME(scan_identity_)(m));
     UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x = COMBINE(SHIFT_UP(x, identity, shift), x);
-    L_V result = COMBINE(*before, exclusive ? SHIFT_UP(x, identity, 1) : x);
+    L_V result = COMBINE_BESIDE(*before, exclusive ? SHIFT_UP(x, identity, 1) : x);
     /* not the last lane of the result, though it is equal: so the next vector waits for one operation only */
     *before = COMBINE(*before, LAST(x));
     return result;
@@ -508,6 +510,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 #undef DEFINE_GROUPS
 #undef GROUPS_OF
 #undef COMBINE
+#undef COMBINE_BESIDE
 #undef ARE_NUMBERS
 #undef SCANS_EXTREMES
 #undef SETTLES
