@@ -210,18 +210,17 @@ typedef struct columns {
     void *acc, *out;
 } columns;
 
-/* block->counts = the number of each element in its column. It follows from that of the block before, if there is one:
- * a loop over columns for each row took 0.5 ns an element of three columns. */
-static void count_rows(uint64_t number, uint64_t rows, uint64_t width, bool reverse, bool is_first,
-                       tally_cpu_lifted_block *block) {
-    const uint64_t more = number - block->counts[0];
-    if (!is_first)
-        for (uint64_t i = 0; i < rows * width; i++)
-            block->counts[i] += more;
-    else
-        for (uint64_t r = 0; r < rows; r++)
-            for (uint64_t j = 0; j < width; j++)
-                block->counts[r * width + j] = reverse ? number - r : number + r;
+/* block->counts = the number of each element in its column. Those of the next blocks differ by the same number. Rows
+ * are made of as many before them: a loop over three columns for each row took 0.5 ns an element. */
+static void count_rows(uint64_t number, uint64_t rows, uint64_t width, bool reverse, tally_cpu_lifted_block *block) {
+    for (uint64_t j = 0; j < width; j++)
+        block->counts[j] = number;
+    for (uint64_t done = 1; done < rows; done *= 2) {
+        const uint64_t *restrict from = block->counts, more = reverse ? 0 - done : done;
+        uint64_t *restrict to = block->counts + done * width;
+        for (uint64_t i = 0; i < least(done, rows - done) * width; i++)
+            to[i] = from[i] + more;
+    }
 }
 
 /* Results of rows whose prefixes are at 'first' and in block->second. 'is_first': no block came before. */
@@ -233,9 +232,10 @@ static void lower_rows(const tally_cpu_plan *plan, const columns *s, uint64_t ro
     const uint64_t index = s->index + row, number = c->reverse ? s->length - index - exclusive : index + !exclusive;
     void *out = tally_at_mutable(s->out, row * s->stride, out_bytes);
     if (s->width == s->stride) {
-        if (counted)
-            count_rows(number, rows, s->width, c->reverse, is_first, block);
-        tally_cpu_lower_prefixes(plan, first, block->second, rows * s->width, (tally_counts){block->counts, 0, 0}, out);
+        if (counted && is_first)
+            count_rows(number, rows, s->width, c->reverse, block);
+        const tally_counts counts = {block->counts, counted ? number - block->counts[0] : 0, 0};
+        tally_cpu_lower_prefixes(plan, first, block->second, rows * s->width, counts, out);
         return;
     }
     for (uint64_t r = 0; r < rows; r++)

@@ -28,6 +28,11 @@ ALWAYS_INLINE form_counts form_counts_of(tally_counts counts) {
     return (form_counts){lane * step + (double)(int64_t)counts.first, zero + FORM_LANES * step};
 }
 
+/* Those of each, in lanes of the mask. */
+ALWAYS_INLINE v_f64 numbers_of(tally_counts counts, size_t i, __mmask8 lanes) {
+    return _mm512_cvtepu64_pd((__m512i)((v_u64)_mm512_maskz_loadu_epi64(lanes, counts.each + i) + counts.first));
+}
+
 ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
     return SELECT_LANES(f64, (x == x), x, (v_f64){0} + (double)NAN);
 }
@@ -86,7 +91,7 @@ static counting counting_of(tally_op op, tally_counts counts) {
             if (op == TALLY_NORM2)                                                                                     \
                 value = root_f64(reals_of_##type(v + i));                                                              \
             else if (how == COUNTS_EACH)                                                                               \
-                value = quotient_f64(reals_of_##type(v + i), reals_of_uint64_t(counts.each + i));                      \
+                value = quotient_f64(reals_of_##type(v + i), numbers_of(counts, i, 0xff));                             \
             else if (how == COUNTS_SAME)                                                                               \
                 value = quotient_by_f64(reals_of_##type(v + i), count, share);                                         \
             else                                                                                                       \
@@ -113,14 +118,14 @@ static counting counting_of(tally_op op, tally_counts counts) {
     }
 
 ALWAYS_INLINE v_f64 near_result(tally_op op, const double *v, size_t i, __mmask8 lanes, counting how,
-                                const uint64_t *each, v_f64 count, v_f64 share) {
+                                tally_counts counts, v_f64 count, v_f64 share) {
     if (op == TALLY_LOGSUMEXP)
         return logsumexp_of(v + 2 * i, true);
     const v_f64 acc = _mm512_maskz_loadu_pd(lanes, v + i);
     if (op == TALLY_NORM2)
         return near_root(acc);
     if (how == COUNTS_EACH)
-        return near_quotient(acc, _mm512_cvtepu64_pd(_mm512_maskz_loadu_epi64(lanes, each + i)));
+        return near_quotient(acc, numbers_of(counts, i, lanes));
     return how == COUNTS_SAME ? acc * share : near_quotient(acc, count);
 }
 
@@ -131,7 +136,7 @@ ALWAYS_INLINE void near_results(tally_op op, const double *v, size_t n, counting
     v_f64 count = all.first;
     size_t i = 0;
     for (; i + FORM_LANES <= n; i += FORM_LANES) {
-        const v_f64 value = near_result(op, v, i, 0xff, how, counts.each, count, share);
+        const v_f64 value = near_result(op, v, i, 0xff, how, counts, count, share);
         _mm256_storeu_ps((float *)(values + i), _mm512_cvtpd_ps(without_payload(value)));
         count += how == COUNTS_ON ? all.step : (v_f64){0};
     }
@@ -139,7 +144,7 @@ ALWAYS_INLINE void near_results(tally_op op, const double *v, size_t n, counting
         return;
     const __mmask8 lanes = (__mmask8)((1u << (n - i)) - 1);
     const v_f64 value = op == TALLY_LOGSUMEXP ? last_logsumexps(v + 2 * i, n - i, true)
-                                              : near_result(op, v, i, lanes, how, counts.each, count, share);
+                                              : near_result(op, v, i, lanes, how, counts, count, share);
     _mm256_mask_storeu_ps(values + i, lanes, _mm512_cvtpd_ps(without_payload(value)));
 }
 
