@@ -78,6 +78,11 @@ static counting counting_of(tally_op op, tally_counts counts) {
     return op != TALLY_MEAN || (!counts.each && counts.step == 0) ? COUNTS_SAME : counts.each ? COUNTS_EACH : COUNTS_ON;
 }
 
+/* Every second vector is left to the processor's divider, which works beside the estimates of the others. (Zen 5:
+ * running means of f64 0.37 ns an element by estimates alone, 0.26 by division alone, and 0.29 so; norm2 0.39, 0.41 and
+ * 0.32.) */
+enum { BY_PROCESSOR = 2 };
+
 /* 'op' and 'how' are constants where these are inlined. */
 #define DEFINE_VECTORS(type)                                                                                           \
     ALWAYS_INLINE size_t whole_vectors_of_##type(tally_op op, const type *v, size_t n, counting how,                   \
@@ -88,14 +93,14 @@ static counting counting_of(tally_op op, tally_counts counts) {
         v_f64 count = all.first;                                                                                       \
         for (size_t i = 0; i < whole; i += FORM_LANES) {                                                               \
             v_f64 value;                                                                                               \
-            if (op == TALLY_NORM2)                                                                                     \
-                value = root_f64(reals_of_##type(v + i));                                                              \
-            else if (how == COUNTS_EACH)                                                                               \
-                value = quotient_f64(reals_of_##type(v + i), numbers_of(counts, i, 0xff));                             \
-            else if (how == COUNTS_SAME)                                                                               \
-                value = quotient_by_f64(reals_of_##type(v + i), count, share);                                         \
+            const v_f64 x = reals_of_##type(v + i);                                                                    \
+            const v_f64 by = how == COUNTS_EACH ? numbers_of(counts, i, 0xff) : count;                                 \
+            if (how == COUNTS_SAME && op != TALLY_NORM2)                                                               \
+                value = quotient_by_f64(x, count, share);                                                              \
+            else if (i / FORM_LANES % BY_PROCESSOR == 0)                                                               \
+                value = op == TALLY_NORM2 ? (v_f64)_mm512_sqrt_pd(x) : x / by;                                         \
             else                                                                                                       \
-                value = quotient_f64(reals_of_##type(v + i), count);                                                   \
+                value = op == TALLY_NORM2 ? root_f64(x) : quotient_f64(x, by);                                         \
             count += how == COUNTS_ON ? all.step : (v_f64){0};                                                         \
             value = without_payload(value);                                                                            \
             memcpy(values + i, &value, sizeof value);                                                                  \
