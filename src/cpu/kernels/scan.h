@@ -184,6 +184,7 @@ ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu
         NAME(stream_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
     else
         NAME(scan_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
+    NOT_IN_VECTORS(rest); /* nor in as many copies as a vector has lanes */
     NAME(scan_scalars_)(m, x + rest_at, rest, how.reverse, how.exclusive, before[0], out + rest_at);
 }
 

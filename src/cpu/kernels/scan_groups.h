@@ -116,10 +116,12 @@ ALWAYS_INLINE L_V NAME(scan_marked_)(tally_monoid m, const E_T *x, const e_i8 *h
 
 ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *heads, size_t n, bool reverse,
                                       bool exclusive, L_T start, A_T *acc, O_T *out) {
-    const size_t vectors = n / LANES, rest = n % LANES, vectors_at = reverse ? rest : 0;
+    const size_t vectors = n / LANES, vectors_at = reverse ? n % LANES : 0;
+    size_t rest = n % LANES;
     const L_V before = NAME(scan_marked_)(m, x + vectors_at, heads + vectors_at, vectors, reverse, exclusive,
                                           SPLAT(start), SPLAT((L_T)*acc), out + vectors_at);
     L_T value = before[0];
+    NOT_IN_VECTORS(rest); /* nor in as many copies as a vector has lanes */
     for (size_t k = 0; k < rest; k++) {
         const size_t i = reverse ? rest - 1 - k : n - rest + k;
         value = heads[i] ? start : value;
