@@ -446,6 +446,35 @@ static void scan_equal_groups(const tally_runs *r, const tally_stretch *s, uint6
     scan_piece(r, s, reverse ? 0 : s->boundaries, worker, start);
 }
 
+/* Groups one after the other, by scans from elements to results. A short one takes as long as what leads to its
+ * call: 7.6 ns by scan_piece, 3 so. */
+static void scan_directly(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
+    const tally_cpu_plan *plan = r->plan;
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
+    uint64_t room[TALLY_CPU_BATCH], start, at = c->reverse ? s->end : s->begin;
+    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
+    void *acc = carry;
+    tally_cpu_start(plan, r->initial, &start);
+    for (uint64_t k = 0; k <= s->boundaries; k++) {
+        uint64_t to = c->reverse ? s->begin : s->end;
+        if (k < s->boundaries) {
+            if (b.at == b.count)
+                read_more(&b);
+            to = b.read[c->reverse ? b.count - 1 - b.at : b.at];
+            b.at++;
+        }
+        const uint64_t first = c->reverse ? to : at, n = c->reverse ? at - to : to - at;
+        const void *const x = element_at(r, r->x, first);
+        if (n >= TALLY_CPU_LEAST_STREAMED)
+            tally_cpu_scan_run(plan, x, NULL, n, 0, n, r->stream, worker, acc, result_at(r, first));
+        else if (n > 0)
+            plan->direct->scan(x, n, how, acc, result_at(r, first));
+        acc = &start;
+        at = to;
+    }
+}
+
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
     const uint64_t length = length_of_all(s);
     if (tally_cpu_scans_equal(r->plan, length)) {
@@ -467,6 +496,10 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
     }
     if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {
         scan_short_prefixes(r, s, worker, carry);
+        return;
+    }
+    if (r->plan->direct && !r->plan->base.computation.exact) {
+        scan_directly(r, s, worker, carry);
         return;
     }
     bool reverse = r->plan->base.computation.reverse;
