@@ -429,9 +429,9 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
 
 /* ---- groups ---- */
 
-/* Longer parts of groups, of elements that are no narrower, are scanned by a call for each. That takes some 15 ns, and
+/* Longer parts of groups, of elements that are no narrower, are scanned by a call for each. That takes some 8 ns, and
  * marks 0.1 ns an element; of bytes 0.03. */
-enum { LEAST_CALLED = 160, LEAST_CALLED_BYTES = 4 };
+enum { LEAST_CALLED = 80, LEAST_CALLED_BYTES = 4 };
 
 /* How many elements there are before another group begins. */
 static uint64_t length_of_part(const int8_t *heads, uint64_t n, bool reverse) {
@@ -448,14 +448,21 @@ static uint64_t length_of_part(const int8_t *heads, uint64_t n, bool reverse) {
 
 static void scan_parts(const tally_cpu_plan *plan, const void *numbers, const int8_t *heads, uint64_t n, uint64_t start,
                        uint64_t *acc, void *to) {
-    const bool reverse = plan->base.computation.reverse;
+    const tally_computation *c = &plan->base.computation;
+    const bool reverse = c->reverse;
+    const tally_cpu_scan_options how = {.reverse = reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
     const size_t bytes = plan->lifted.bytes;
     for (uint64_t done = 0, count; done < n; done += count) {
         count = length_of_part(reverse ? heads : heads + done, n - done, reverse);
         const uint64_t first = reverse ? n - done - count : done;
         if (heads[reverse ? n - done - 1 : done])
             *acc = start;
-        scan_results(plan, tally_at(numbers, first, bytes), count, acc, tally_at_mutable(to, first, bytes));
+        const void *const from = tally_at(numbers, first, bytes);
+        void *const target = tally_at_mutable(to, first, bytes);
+        if (done + count < n) /* the next one begins anew */
+            plan->lifted.scan->scan(from, count, how, acc, target);
+        else
+            scan_results(plan, from, count, acc, target);
     }
 }
 
