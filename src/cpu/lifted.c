@@ -181,23 +181,24 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
         count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
         const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
-        void *const to = tally_at_mutable(out, first, c->out_bytes * c->per_result);
         uint64_t folded = carry.first;
         if (plan->lifted.folds_carry) /* now: 'out' may be x */
             plan->kernels->fold(&plan->context, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count,
                                 index + first, &folded);
         if (to_results) {
-            scan_results(plan, lifted, count, &carry.first, to);
+            scan_results(plan, lifted, count, &carry.first, tally_at_mutable(out, first, c->out_bytes));
             carry.first = plan->lifted.folds_carry ? folded : carry.first;
             continue;
         }
         scan_block(plan, plan->lifted.scan, plan->lifted.type, bytes, plan->lifted.carry, lifted, count, &carry.first,
                    block->scanned);
-        carry.first = plan->lifted.folds_carry ? folded : carry.first;
+        if (plan->lifted.folds_carry)
+            carry.first = folded;
         const uint64_t second = carry.second;
         if (plan->lifted.second && !follows_place(plan))
             scan_second(plan, lifted, count, index + first, block, &carry);
-        give_results(plan, count, index + first, length, second, block, &carry, to);
+        give_results(plan, count, index + first, length, second, block, &carry,
+                     tally_at_mutable(out, first, c->out_bytes * c->per_result));
     }
 }
 
