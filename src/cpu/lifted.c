@@ -432,7 +432,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
 
 /* Longer parts of groups, of elements that are no narrower, are scanned by a call for each. That takes some 8 ns, and
  * marks 0.1 ns an element; of bytes 0.03. */
-enum { LEAST_CALLED = 80, LEAST_CALLED_BYTES = 4 };
+enum { LEAST_CALLED = 20, LEAST_CALLED_BY_MASKS = 80, LEAST_CALLED_BYTES = 4 };
 
 /* How many elements there are before another group begins. */
 static uint64_t length_of_part(const int8_t *heads, uint64_t n, bool reverse) {
@@ -475,7 +475,8 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
     const void *lifted = lift(plan, x, y, n, block);
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const size_t bytes = plan->lifted.bytes;
-    if (!plan->lifted.second && bytes >= LEAST_CALLED_BYTES && groups * LEAST_CALLED <= n) {
+    const uint64_t least_called = tally_cpu_has_masks(plan) ? LEAST_CALLED_BY_MASKS : LEAST_CALLED;
+    if (!plan->lifted.second && bytes >= LEAST_CALLED_BYTES && groups * least_called <= n) {
         scan_parts(plan, lifted, block->heads, n, start->first, &acc->first, to);
         return;
     }

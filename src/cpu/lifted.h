@@ -4,6 +4,8 @@
 #ifndef TALLY_CPU_LIFTED_H
 #define TALLY_CPU_LIFTED_H
 
+#include <string.h>
+
 #include "core/dtype.h"
 #include "cpu/cpu.h"
 
@@ -34,6 +36,11 @@ bool tally_cpu_is_strict(const tally_cpu_plan *plan);
 /* Floats of 16 bits. */
 static inline bool tally_cpu_is_half(tally_dtype type) {
     return tally_dtype_is_float(type) && tally_dtype_size(type) < sizeof(float);
+}
+
+/* Whether marks of groups become masks of lanes (group_masks.h), which take half the time. */
+static inline bool tally_cpu_has_masks(const tally_cpu_plan *plan) {
+    return strcmp(plan->device->level->name, "avx512") == 0;
 }
 
 /* Chooses plan->lifted for a plan whose kernels are chosen. */

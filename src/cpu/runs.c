@@ -131,9 +131,9 @@ static bool are_short(const tally_stretch *s) {
  * of 200 0.14 and 0.17, of u16 in groups of 200 0.22 and 0.21, argmin in groups of 100 2.2 and 2.1.) */
 static uint64_t short_length(const tally_cpu_plan *plan) {
     const tally_cpu_lifted *lifted = &plan->lifted;
-    enum { TRUTHS = 512, BYTES = 256, HALVES = 192, NUMBERS = 256, FOLDED = 512 };
+    enum { TRUTHS = 512, BYTES = 256, HALVES = 192, NUMBERS = 128, NUMBERS_BY_MASKS = 256, FOLDED = 512 };
     enum { DIRECT = 12, DIRECT_BY_MASKS = 40, DIRECT_64_BY_MASKS = 24 };
-    const bool by_masks = strcmp(plan->device->level->name, "avx512") == 0;
+    const bool by_masks = tally_cpu_has_masks(plan);
     return lifted->parts == TALLY_CPU_PLACE ? TALLY_CPU_SHORT_GROUP
            : lifted->truths                 ? TRUTHS
            : lifted->bytes == 1             ? BYTES
@@ -141,6 +141,7 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
            : plan->direct && !by_masks      ? DIRECT
            : plan->direct                   ? (lifted->bytes == 4 ? DIRECT_BY_MASKS : DIRECT_64_BY_MASKS)
            : lifted->folds_carry            ? FOLDED
+           : by_masks                       ? NUMBERS_BY_MASKS
                                             : NUMBERS;
 }
 
