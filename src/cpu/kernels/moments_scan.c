@@ -186,7 +186,11 @@ typedef struct open_group {
  * elements. Then their mean is the shift, and again whenever they have doubled. So a twelfth is left at least of the
  * squares of the first, and later a quarter. But a vector waits for the one before. (f64 in segments of 18, uniform:
  * 1.9 ns an element so always.) */
-enum { FAR = 16 };
+#if defined(__FMA__) /* without it the subtraction rounds twice, and such results passed their bounds now and then */
+enum { FAR = 8 };
+#else
+enum { FAR = 0 };
+#endif
 enum { REBASED = 4 };
 
 /* Moves the shift to the mean of n elements, up to rounding; the sums follow what the shift has really moved by. */
@@ -252,7 +256,7 @@ ALWAYS_INLINE void give_groups(const double *moments, const uint32_t *numbers, s
 static bool moments_of_groups(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how) {
     _Alignas(64) double moments[TALLY_CPU_EXPS_BLOCK];
     if (how.narrow ? !scan_all_groups(x, numbers, n, false, false, moments)
-                   : !scan_all_groups(x, numbers, n, true, false, moments) &&
+                   : !(FAR > 0 && scan_all_groups(x, numbers, n, true, false, moments)) &&
                          !scan_all_groups(x, numbers, n, false, true, moments))
         return false;
     how.narrow ? how.root ? GIVE_GROUPS(true, true) : GIVE_GROUPS(false, true)
