@@ -42,7 +42,7 @@ typedef struct keys {
     remains *remains;   /* reductions whose runs were counted */
     void *partials;     /* two accumulators a chunk: of the run that ends in it first, and of its last one */
     tally_turn turn;
-    _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
+    unsigned char *carry;
 } keys;
 
 /* ---- heads ---- */
@@ -282,11 +282,13 @@ static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args 
 
 tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     const tally_computation *c = &plan->base.computation;
+    _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
     keys k = {.keys = args->keys,
               .key_bytes = c->index_bytes,
               .elements = args->shape.extent,
               .keys_out = args->keys_out,
-              .run_end = args->shape.extent};
+              .run_end = args->shape.extent,
+              .carry = carry};
     k.runs = (tally_runs){
         plan,          args->x,   args->y,
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
@@ -295,7 +297,7 @@ tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     tally_status status = tally_cpu_worker_scratch(plan, worker_bytes(plan));
     if (status != TALLY_OK)
         return status;
-    tally_cpu_start(plan, args->initial, k.carry);
+    tally_cpu_start(plan, args->initial, carry);
     if (!tally_is_scan(c))
         return reduce_keys(plan, &k, args);
     if (c->reverse) {

@@ -9,151 +9,6 @@
 #include "cpu/reduce.h"
 #include "cpu/scratch.h"
 
-/* How the monoids of one component lift and combine, as text. */
-static const struct {
-    struct {
-        const char *lift, *combine;
-    } component[6];
-} monoids[TALLY_MONOID_COUNT] = {
-#define TALLY_COMPONENT(identity, lift, combine) {#lift, #combine},
-#define TALLY_MONOID(name, class, components)    [TALLY_MONOID_##name] = {{components}},
-#include "core/monoids.def"
-};
-
-/* The first monoid of the table that combines as this one does: sum for sums of squares. */
-static tally_monoid combining(tally_monoid monoid) {
-    for (tally_monoid m = 0; m < monoid; m++)
-        if (tally_components_of(m) == 1 &&
-            strcmp(monoids[m].component->combine, monoids[monoid].component->combine) == 0)
-            return m;
-    return monoid;
-}
-
-/* Whether the monoid takes elements of a type as they are, but for their type. */
-static bool lifts_by_conversion(tally_monoid monoid, tally_dtype type) {
-    if (tally_components_of(monoid) != 1)
-        return false;
-    const char *const lift = monoids[monoid].component->lift;
-    const bool is_unsigned = !tally_dtype_is_float(type) && !tally_dtype_is_signed(type);
-    return strcmp(lift, "x") == 0 || (is_unsigned && strcmp(lift, "ABS(x)") == 0);
-}
-
-tally_monoid tally_cpu_scanned_as(tally_monoid monoid, tally_dtype type) {
-    return lifts_by_conversion(monoid, type) ? combining(monoid) : monoid;
-}
-
-static tally_dtype scanned_type(tally_dtype acc) {
-    if (tally_dtype_is_float(acc) || tally_dtype_size(acc) >= sizeof(uint32_t))
-        return acc;
-    return tally_dtype_is_signed(acc) ? TALLY_I32 : TALLY_U32;
-}
-
-/* Whether results are integers of at most 32 bits that keep the lowest bits of a sum or a product: 32 bits suffice. */
-static bool wraps_in_32_bits(const tally_computation *c, tally_dtype acc) {
-    const tally_monoid_class kind = tally_class_of(c->monoid);
-    return (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_TOTAL) && tally_is_scan(c) &&
-           !tally_dtype_is_float(acc) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= sizeof(uint32_t);
-}
-
-static bool is_half(tally_dtype type) {
-    return tally_dtype_is_float(type) && tally_dtype_size(type) < sizeof(float);
-}
-
-/* Whether sums of floats are scanned in f32, because results have no more digits. The accumulator between blocks stays
- * f64: without that, 600,000 times 0.1 of f16 had 9 of 100 prefixes rounded to the neighbour. Products of f32 whose sum
- * may be small stay f64, as one alone may overflow. */
-static bool suits_f32(const tally_computation *c, tally_dtype acc) {
-    const tally_monoid_class kind = tally_class_of(c->monoid);
-    const bool are_halves = is_half(c->desc.in) && is_half(c->desc.out);
-    const bool are_f32 = c->desc.in == TALLY_F32 && c->desc.out == TALLY_F32 && c->monoid != TALLY_MONOID_dot;
-    return (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE) && tally_is_scan(c) && acc == TALLY_F64 &&
-           c->desc.acc != TALLY_F64 && (are_halves || are_f32) && c->entry->result != TALLY_RESULT_FLOAT;
-}
-
-const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_device *device, tally_dtype type,
-                                                 tally_monoid monoid) {
-    const tally_cpu_level *level = device->level;
-    const tally_cpu_direct_scan *narrow = device->scans->narrow(type, monoid);
-    if (narrow)
-        return narrow;
-    const tally_cpu_direct_scan *own = level->types[type]->same_scan(monoid);
-    const tally_dtype as_signed = type == TALLY_U32 ? TALLY_I32 : type == TALLY_U64 ? TALLY_I64 : type;
-    return own ? own : level->types[as_signed]->same_scan(monoid);
-}
-
-bool tally_cpu_is_strict(const tally_cpu_plan *plan) {
-    const tally_computation *c = &plan->base.computation;
-    const tally_cpu_type *type = plan->device->level->types[tally_dtype_value(c->desc.in)];
-    return c->desc.mode == TALLY_EXACT && type->strict_kernels(c->monoid);
-}
-
-/* Two scans of numbers instead of one of pairs. */
-static void choose_pair(tally_cpu_plan *plan) {
-    const tally_computation *c = &plan->base.computation;
-    const tally_dtype type = scanned_type(tally_dtype_value(c->desc.in));
-    tally_monoid first = TALLY_MONOID_min, second = TALLY_MONOID_max;
-    if (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax) {
-        first = c->monoid == TALLY_MONOID_argmin ? TALLY_MONOID_min : TALLY_MONOID_max;
-        second = c->reverse ? TALLY_MONOID_min : TALLY_MONOID_max;
-    } else if (c->monoid != TALLY_MONOID_minmax) {
-        return;
-    }
-    const bool places = c->monoid != TALLY_MONOID_minmax;
-    plan->lifted = (tally_cpu_lifted){.parts = places ? TALLY_CPU_PLACE : TALLY_CPU_EXTREMES,
-                                      .scan = tally_cpu_same_scan(plan->device, type, first),
-                                      .second = tally_cpu_same_scan(plan->device, places ? TALLY_I64 : type, second),
-                                      .type = type,
-                                      .carry = type,
-                                      .by_conversion = true};
-}
-
-static void choose(tally_cpu_plan *plan) {
-    const tally_computation *c = &plan->base.computation;
-    const tally_cpu_level *level = plan->device->level;
-    const tally_dtype acc = plan->kernels->acc_type;
-    if (c->exact || c->monoid == TALLY_MONOID_user)
-        return;
-    if (tally_cpu_is_strict(plan)) /* which no scan is */
-        return;
-    if (acc == TALLY_DEFAULT) {
-        choose_pair(plan);
-        return;
-    }
-    const bool is_all = c->desc.op == TALLY_ALL;
-    if (tally_is_scan(c) && (is_all || c->desc.op == TALLY_ANY) &&
-        plan->device->scans->narrow(TALLY_U8, TALLY_MONOID_bor)) {
-        plan->lifted = (tally_cpu_lifted){
-            .scan = tally_cpu_same_scan(plan->device, TALLY_U8, is_all ? TALLY_MONOID_band : TALLY_MONOID_bor),
-            .type = TALLY_U8,
-            .carry = TALLY_U8,
-            .truths = true};
-        return;
-    }
-    const bool as_they_are = plan->direct && plan->direct->groups;
-    const bool in_f32 = suits_f32(c, acc);
-    const tally_monoid monoid = combining(c->monoid);
-    const bool is_narrow = plan->device->scans->narrow(acc, monoid);
-    const tally_dtype type = as_they_are                ? c->desc.in
-                             : wraps_in_32_bits(c, acc) ? TALLY_U32
-                             : in_f32                   ? TALLY_F32
-                             : is_narrow                ? acc
-                                                        : scanned_type(acc);
-    const tally_cpu_direct_scan *scan = tally_cpu_same_scan(plan->device, type, monoid);
-    if (scan)
-        plan->lifted = (tally_cpu_lifted){.scan = scan,
-                                          .type = type,
-                                          .carry = level->types[type]->kernels(monoid)->acc_type,
-                                          .as_they_are = as_they_are,
-                                          .by_conversion = lifts_by_conversion(c->monoid, c->desc.in),
-                                          .folds_carry = in_f32 && !as_they_are};
-}
-
-void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
-    choose(plan);
-    plan->lifted.bytes = tally_dtype_size(plan->lifted.type);
-    plan->lifted.second_bytes = tally_dtype_size(tally_cpu_second_type(plan));
-}
-
 /* Elements of a block: more of those that are bytes. */
 static uint64_t block_elements(const tally_cpu_plan *plan) {
     return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : TALLY_CPU_LIFTED_BLOCK;
@@ -279,11 +134,11 @@ static void give_results(const tally_cpu_plan *plan, uint64_t n, uint64_t index,
         plan->device->scans->fill(one, c->out_bytes * c->per_result, n, false, out);
 }
 
-bool tally_cpu_scans_to_results(const tally_cpu_plan *plan) {
+bool tally_cpu_writes_results(const tally_cpu_plan *plan) {
     const tally_dtype type = plan->lifted.type, out = plan->base.computation.desc.out;
     if (plan->lifted.truths)
         return tally_dtype_size(out) == 1;
-    return plan->lifted.parts == TALLY_CPU_NUMBER && !plan->lifted.folds_carry && tally_cpu_result_is_number(plan) &&
+    return plan->lifted.parts == TALLY_CPU_NUMBER && tally_cpu_result_is_number(plan) &&
            (type == out || (!tally_dtype_is_float(type) && !tally_dtype_is_float(out) &&
                             tally_dtype_size(type) == tally_dtype_size(out)));
 }
@@ -312,7 +167,7 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     const tally_computation *c = &plan->base.computation;
     const size_t bytes = plan->lifted.bytes;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    const bool to_results = tally_cpu_scans_to_results(plan);
+    const bool to_results = tally_cpu_writes_results(plan);
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, &carry.first, &carry.second);
     for (uint64_t done = 0, count; done < n; done += count) {
@@ -320,17 +175,18 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
         const uint64_t first = c->reverse ? n - done - count : done;
         const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
         uint64_t folded = carry.first;
+        if (plan->lifted.folds_carry) /* now: 'out' may be x */
+            plan->kernels->fold(&plan->context, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count,
+                                index + first, &folded);
         if (to_results) {
             scan_results(plan, lifted, count, &carry.first, tally_at_mutable(out, first, c->out_bytes));
+            carry.first = plan->lifted.folds_carry ? folded : carry.first;
             continue;
         }
         scan_block(plan, plan->lifted.scan, plan->lifted.type, bytes, plan->lifted.carry, lifted, count, &carry.first,
                    block->scanned);
-        if (plan->lifted.folds_carry) {
-            plan->kernels->fold(&plan->context, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count,
-                                index + first, &folded);
+        if (plan->lifted.folds_carry)
             carry.first = folded;
-        }
         const uint64_t second = carry.second;
         if (plan->lifted.second && !follows_place(plan))
             scan_second(plan, lifted, count, index + first, block, &carry);
@@ -348,18 +204,17 @@ typedef struct columns {
     void *acc, *out;
 } columns;
 
-/* block->counts = the number of each element in its column. It follows from that of the block before, if there is one:
- * a loop over columns for each row took 0.5 ns an element of three columns. */
-static void count_rows(uint64_t number, uint64_t rows, uint64_t width, bool reverse, bool is_first,
-                       tally_cpu_lifted_block *block) {
-    const uint64_t more = number - block->counts[0];
-    if (!is_first)
-        for (uint64_t i = 0; i < rows * width; i++)
-            block->counts[i] += more;
-    else
-        for (uint64_t r = 0; r < rows; r++)
-            for (uint64_t j = 0; j < width; j++)
-                block->counts[r * width + j] = reverse ? number - r : number + r;
+/* block->counts = the number of each element in its column. Those of the next blocks differ by the same number. Rows
+ * are made of as many before them: a loop over three columns for each row took 0.5 ns an element. */
+static void count_rows(uint64_t number, uint64_t rows, uint64_t width, bool reverse, tally_cpu_lifted_block *block) {
+    for (uint64_t j = 0; j < width; j++)
+        block->counts[j] = number;
+    for (uint64_t done = 1; done < rows; done *= 2) {
+        const uint64_t *restrict from = block->counts, more = reverse ? 0 - done : done;
+        uint64_t *restrict to = block->counts + done * width;
+        for (uint64_t i = 0; i < least(done, rows - done) * width; i++)
+            to[i] = from[i] + more;
+    }
 }
 
 /* Results of rows whose prefixes are at 'first' and in block->second. 'is_first': no block came before. */
@@ -371,9 +226,10 @@ static void lower_rows(const tally_cpu_plan *plan, const columns *s, uint64_t ro
     const uint64_t index = s->index + row, number = c->reverse ? s->length - index - exclusive : index + !exclusive;
     void *out = tally_at_mutable(s->out, row * s->stride, out_bytes);
     if (s->width == s->stride) {
-        if (counted)
-            count_rows(number, rows, s->width, c->reverse, is_first, block);
-        tally_cpu_lower_prefixes(plan, first, block->second, rows * s->width, (tally_counts){block->counts, 0, 0}, out);
+        if (counted && is_first)
+            count_rows(number, rows, s->width, c->reverse, block);
+        const tally_counts counts = {block->counts, counted ? number - block->counts[0] : 0, 0};
+        tally_cpu_lower_prefixes(plan, first, block->second, rows * s->width, counts, out);
         return;
     }
     for (uint64_t r = 0; r < rows; r++)
@@ -426,9 +282,9 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const uint64_t width = s->width;
     const size_t bytes = plan->lifted.bytes;
-    const bool to_results = width == s->stride && plan->lifted.truths && tally_cpu_scans_to_results(plan);
+    const bool to_results = width == s->stride && plan->lifted.truths && tally_cpu_writes_results(plan);
     /* f32 is scanned as sums of f32 are down columns, without a fold */
-    const bool folds_carry = plan->lifted.folds_carry && is_half(c->desc.in);
+    const bool folds_carry = plan->lifted.folds_carry && tally_cpu_is_half(c->desc.in);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
     if (s->acc)
@@ -485,7 +341,7 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
     if (plan->lifted.truths)
         return true;
     return inner < (parts == TALLY_CPU_EXTREMES ? WIDE_PAIRS : WIDE_COLUMNS) ||
-           is_half(plan->base.computation.desc.in) || follows_place(plan);
+           tally_cpu_is_half(plan->base.computation.desc.in) || follows_place(plan);
 }
 
 bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows) {
@@ -541,7 +397,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
     const tally_cpu_lifted *l = &plan->lifted;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, places = l->parts == TALLY_CPU_PLACE;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = exclusive};
-    const bool to_results = tally_cpu_scans_to_results(plan);
+    const bool to_results = tally_cpu_writes_results(plan);
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     const uint64_t most_rows = least(rows, block_elements(plan) / extent);
     tally_cpu_carry from;
@@ -576,13 +432,56 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
 
 /* ---- groups ---- */
 
-void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
+/* Longer parts of groups, of elements that are no narrower, are scanned by a call for each. That takes some 8 ns, and
+ * marks 0.1 ns an element; of bytes 0.03. */
+enum { LEAST_CALLED = 20, LEAST_CALLED_BY_MASKS = 80, LEAST_CALLED_BYTES = 4 };
+
+/* How many elements there are before another group begins. */
+static uint64_t length_of_part(const int8_t *heads, uint64_t n, bool reverse) {
+    uint64_t k = 1;
+    for (uint64_t eight; k + sizeof eight <= n; k += sizeof eight) {
+        memcpy(&eight, reverse ? heads + n - k - sizeof eight : heads + k, sizeof eight);
+        if (eight)
+            break;
+    }
+    while (k < n && !heads[reverse ? n - 1 - k : k])
+        k++;
+    return k;
+}
+
+static void scan_parts(const tally_cpu_plan *plan, const void *numbers, const int8_t *heads, uint64_t n, uint64_t start,
+                       uint64_t *acc, void *to) {
+    const tally_computation *c = &plan->base.computation;
+    const bool reverse = c->reverse;
+    const tally_cpu_scan_options how = {.reverse = reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
+    const size_t bytes = plan->lifted.bytes;
+    for (uint64_t done = 0, count; done < n; done += count) {
+        count = length_of_part(reverse ? heads : heads + done, n - done, reverse);
+        const uint64_t first = reverse ? n - done - count : done;
+        if (heads[reverse ? n - done - 1 : done])
+            *acc = start;
+        const void *const from = tally_at(numbers, first, bytes);
+        void *const target = tally_at_mutable(to, first, bytes);
+        if (done + count < n) /* the next one begins anew */
+            plan->lifted.scan->scan(from, count, how, acc, target);
+        else
+            scan_results(plan, from, count, acc, target);
+    }
+}
+
+void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t groups,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
                              void *to, void *second) {
-    const tally_cpu_scan_options how = {.reverse = plan->base.computation.reverse, .exclusive = exclusive};
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
     const void *lifted = lift(plan, x, y, n, block);
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const size_t bytes = plan->lifted.bytes;
+    const uint64_t least_called = tally_cpu_has_masks(plan) ? LEAST_CALLED_BY_MASKS : LEAST_CALLED;
+    if (!plan->lifted.second && bytes >= LEAST_CALLED_BYTES && groups * least_called <= n) {
+        scan_parts(plan, lifted, block->heads, n, start->first, &acc->first, to);
+        return;
+    }
     if (places)
         memcpy((char *)to - bytes, &acc->first, bytes);
     plan->lifted.scan->groups(lifted, block->heads, n, how, &start->first, &acc->first, to);

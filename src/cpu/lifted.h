@@ -4,6 +4,9 @@
 #ifndef TALLY_CPU_LIFTED_H
 #define TALLY_CPU_LIFTED_H
 
+#include <string.h>
+
+#include "core/dtype.h"
 #include "cpu/cpu.h"
 
 /* The worker scratch of the functions below, from its start. All arrays are of TALLY_CPU_LIFTED_BLOCK elements. */
@@ -30,6 +33,16 @@ tally_monoid tally_cpu_scanned_as(tally_monoid monoid, tally_dtype type);
 /* Whether the plan's extremes tell -0 from +0. */
 bool tally_cpu_is_strict(const tally_cpu_plan *plan);
 
+/* Floats of 16 bits. */
+static inline bool tally_cpu_is_half(tally_dtype type) {
+    return tally_dtype_is_float(type) && tally_dtype_size(type) < sizeof(float);
+}
+
+/* Whether marks of groups become masks of lanes (group_masks.h), which take half the time. */
+static inline bool tally_cpu_has_masks(const tally_cpu_plan *plan) {
+    return strcmp(plan->device->level->name, "avx512") == 0;
+}
+
 /* Chooses plan->lifted for a plan whose kernels are chosen. */
 void tally_cpu_lifted_choose(tally_cpu_plan *plan);
 
@@ -50,7 +63,7 @@ void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const v
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
 
 /* Whether prefixes are written where the results are to be: they have their width, and integers are no wider. */
-bool tally_cpu_scans_to_results(const tally_cpu_plan *plan);
+bool tally_cpu_writes_results(const tally_cpu_plan *plan);
 
 /* Whether the next one is the way for rows of so many elements. */
 bool tally_cpu_lifts_rows(const tally_cpu_plan *plan, uint64_t extent);
@@ -59,10 +72,10 @@ bool tally_cpu_lifts_rows(const tally_cpu_plan *plan, uint64_t extent);
 void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t extent,
                            unsigned worker, const void *start, void *out);
 
-/* Scans n elements, at most a block, as numbers of plan->lifted.type. Groups begin at block->heads. For argmin and
- * argmax block->counts holds each element's number in its group, as uint32_t. The prefixes go to 'to', which has
- * room for one number in front, and a second scan's, or the places, to 'second'. */
-void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
+/* Scans n elements, at most a block, as numbers of plan->lifted.type. 'groups' of them begin, at block->heads. For
+ * argmin and argmax block->counts holds each element's number in its group, as uint32_t. The prefixes go to 'to', which
+ * has room for one number in front, and a second scan's, or the places, to 'second'. */
+void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t groups,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
                              void *to, void *second);
 

@@ -73,7 +73,7 @@ typedef struct boundaries {
     uint64_t next, end; /* numbers, in that direction */
     const uint64_t *read;
     size_t at, count; /* of what was read */
-    uint64_t room[TALLY_CPU_BATCH];
+    uint64_t *room;   /* for a batch */
 } boundaries;
 
 static bool read_more(boundaries *b) {
@@ -87,8 +87,9 @@ static bool read_more(boundaries *b) {
     return true;
 }
 
-/* Marks the groups that begin, in the direction of the scan, among n elements from 'first' on. */
-static void mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
+/* Marks the groups that begin, in the direction of the scan, among n elements from 'first' on; returns how many. */
+static uint64_t mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
+    uint64_t marked = 0;
     memset(heads, 0, n);
     while (b->at < b->count || read_more(b)) {
         /* copies, since a mark might be any byte, of *b too: 2 ns a group without them, for loads that wait for stores
@@ -102,10 +103,12 @@ static void mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads)
         else
             for (; at < count && read[at] < first + n; at++)
                 heads[read[at] - first] = -1;
+        marked += at - b->at;
         b->at = at;
         if (at < count)
-            return;
+            break;
     }
+    return marked;
 }
 
 /* The number of each element in its group, from the front or the back. 'before' is that of the last block's last. */
@@ -121,18 +124,26 @@ static bool are_short(const tally_stretch *s) {
     return are_shorter(s, TALLY_CPU_SHORT_GROUP);
 }
 
-/* Groups that are shorter on average are scanned with marks. (One thread, random lengths, ns an element with marks and
- * by calls: 'any' of f32 in groups of 400 0.25 and 0.30, xor of i8 in groups of 200 0.14 and 0.17, of 400 0.13 and
- * 0.11, of u16 in groups of 200 0.22 and 0.21, norm1 of f32 in groups of 100 0.86 and 1.15, sums of f32 0.43 and 0.38,
- * means in groups of 200 1.43 and 1.05, argmin of f32 in groups of 200 0.49 and 0.59.) */
+/* Groups that are shorter on average are scanned with marks; others by a call for each, or in blocks that are lifted
+ * together where their parts in a block are short (lifted.c). (One thread of a Zen 5, random lengths, ns an element
+ * with marks and by calls: sums of f32 in groups of 35 0.22 and 0.22, of 50 0.21 and 0.18; of f64 in groups of 24 0.31
+ * and 0.30, of 50 0.31 and 0.21; with AVX2 of f32 in groups of 12 0.44 and 0.43, of f64 0.57 and 0.45; means in groups
+ * of 200 0.56 and 0.59, of 400 0.52 and 0.48. Of a Xeon: any of f32 in groups of 400 0.25 and 0.30, xor of i8 in groups
+ * of 200 0.14 and 0.17, of u16 in groups of 200 0.22 and 0.21; of a Zen 5, argmin of f32 in groups of 200 0.49 and
+ * 0.59.) */
 static uint64_t short_length(const tally_cpu_plan *plan) {
     const tally_cpu_lifted *lifted = &plan->lifted;
-    enum { TRUTHS = 512, PLACES = 160, BYTES = 256, HALVES = 192, NUMBERS = 112 };
+    enum { TRUTHS = 512, PLACES = 160, BYTES = 256, HALVES = 192, NUMBERS = 128, NUMBERS_BY_MASKS = 256, FOLDED = 512 };
+    enum { DIRECT = 12, DIRECT_BY_MASKS = 40, DIRECT_64_BY_MASKS = 24 };
+    const bool by_masks = tally_cpu_has_masks(plan);
     return lifted->parts == TALLY_CPU_PLACE ? PLACES
            : lifted->truths                 ? TRUTHS
            : lifted->bytes == 1             ? BYTES
            : lifted->bytes == 2             ? HALVES
-           : plan->direct                   ? TALLY_CPU_SHORT_GROUP
+           : plan->direct && !by_masks      ? DIRECT
+           : plan->direct                   ? (lifted->bytes == 4 ? DIRECT_BY_MASKS : DIRECT_64_BY_MASKS)
+           : lifted->folds_carry            ? FOLDED
+           : by_masks                       ? NUMBERS_BY_MASKS
                                             : NUMBERS;
 }
 
@@ -149,10 +160,11 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
+    uint64_t room[TALLY_CPU_BATCH];
+    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
     const uint64_t n = s->end - s->begin;
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
-    const bool to_results = plan->lifted.as_they_are || tally_cpu_scans_to_results(plan);
+    const bool to_results = plan->lifted.as_they_are || tally_cpu_writes_results(plan);
     const bool gives_places = places && c->desc.out == TALLY_I64;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
@@ -163,12 +175,12 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
         void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
-        mark_heads(&b, first, count, block->heads);
+        const uint64_t groups = mark_heads(&b, first, count, block->heads);
         if (places)
             number =
                 plan->device->scans->number_groups(block->heads, count, 0, (uint32_t)number, (uint32_t *)block->counts);
         void *second = gives_places ? result_at(r, first) : block->second;
-        tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, exclusive, block,
+        tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, groups, block,
                                 &start, &value, to, second);
         if (to_results || gives_places)
             continue;
@@ -190,7 +202,8 @@ static void scan_text_groups(const tally_runs *r, const tally_stretch *s, unsign
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     tally_text_groups *groups = tally_cpu_worker(plan, worker);
-    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
+    uint64_t room[TALLY_CPU_BATCH];
+    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
     const uint64_t n = s->end - s->begin;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     for (uint64_t done = 0, count; done < n; done += count) {
@@ -328,7 +341,8 @@ static void scan_short_prefixes(const tally_runs *r, const tally_stretch *s, uns
     const tally_cpu_plan *plan = r->plan;
     const bool reverse = plan->base.computation.reverse;
     prefixes p = {.runs = r, .acc = tally_cpu_worker(plan, worker), .first = reverse ? s->end : s->begin};
-    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries};
+    uint64_t room[TALLY_CPU_BATCH];
+    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     _Alignas(64) unsigned char start[TALLY_CPU_ACC_MOST];
     tally_cpu_start(plan, r->initial, start);
     uint64_t at = p.first, number = reverse ? s->group_end - s->end : s->begin - s->group_start;
@@ -385,7 +399,8 @@ static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
 
 static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
     const bool reverse = r->plan->base.computation.reverse;
-    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries};
+    uint64_t room[TALLY_CPU_BATCH];
+    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     gathered g = {r, reverse, worker, {0}};
     uint64_t at = reverse ? s->end : s->begin, count = 0;
     for (uint64_t k = 0; k <= s->boundaries;) {
@@ -442,6 +457,35 @@ static void scan_equal_groups(const tally_runs *r, const tally_stretch *s, uint6
     scan_piece(r, s, reverse ? 0 : s->boundaries, worker, start);
 }
 
+/* Groups one after the other, by scans from elements to results. A short one takes as long as what leads to its
+ * call: 7.6 ns by scan_piece, 3 so. */
+static void scan_directly(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
+    const tally_cpu_plan *plan = r->plan;
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
+    uint64_t room[TALLY_CPU_BATCH], start, at = c->reverse ? s->end : s->begin;
+    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
+    void *acc = carry;
+    tally_cpu_start(plan, r->initial, &start);
+    for (uint64_t k = 0; k <= s->boundaries; k++) {
+        uint64_t to = c->reverse ? s->begin : s->end;
+        if (k < s->boundaries) {
+            if (b.at == b.count)
+                read_more(&b);
+            to = b.read[c->reverse ? b.count - 1 - b.at : b.at];
+            b.at++;
+        }
+        const uint64_t first = c->reverse ? to : at, n = c->reverse ? at - to : to - at;
+        const void *const x = element_at(r, r->x, first);
+        if (n >= TALLY_CPU_LEAST_STREAMED)
+            tally_cpu_scan_run(plan, x, NULL, n, 0, n, r->stream, worker, acc, result_at(r, first));
+        else if (n > 0)
+            plan->direct->scan(x, n, how, acc, result_at(r, first));
+        acc = &start;
+        at = to;
+    }
+}
+
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
     const uint64_t length = length_of_all(s);
     if (tally_cpu_scans_equal(r->plan, length)) {
@@ -463,6 +507,10 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
     }
     if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {
         scan_short_prefixes(r, s, worker, carry);
+        return;
+    }
+    if (r->plan->direct && !r->plan->base.computation.exact) {
+        scan_directly(r, s, worker, carry);
         return;
     }
     bool reverse = r->plan->base.computation.reverse;

@@ -28,6 +28,11 @@ ALWAYS_INLINE form_counts form_counts_of(tally_counts counts) {
     return (form_counts){lane * step + (double)(int64_t)counts.first, zero + FORM_LANES * step};
 }
 
+/* Those of each, in lanes of the mask. */
+ALWAYS_INLINE v_f64 numbers_of(tally_counts counts, size_t i, __mmask8 lanes) {
+    return _mm512_cvtepu64_pd((__m512i)((v_u64)_mm512_maskz_loadu_epi64(lanes, counts.each + i) + counts.first));
+}
+
 ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
     return SELECT_LANES(f64, (x == x), x, (v_f64){0} + (double)NAN);
 }
@@ -64,6 +69,11 @@ static counting counting_of(tally_op op, tally_counts counts) {
     return op != TALLY_MEAN || (!counts.each && counts.step == 0) ? COUNTS_SAME : counts.each ? COUNTS_EACH : COUNTS_ON;
 }
 
+/* Every second vector is left to the processor's divider, which works beside the estimates of the others. (Zen 5:
+ * running means of f64 0.37 ns an element by estimates alone, 0.26 by division alone, and 0.29 so; norm2 0.39, 0.41 and
+ * 0.32.) */
+enum { BY_PROCESSOR = 2 };
+
 /* 'op' and 'how' are constants where these are inlined. */
 #define DEFINE_VECTORS(type)                                                                                           \
     ALWAYS_INLINE size_t whole_vectors_of_##type(tally_op op, const type *v, size_t n, counting how,                   \
@@ -74,14 +84,14 @@ static counting counting_of(tally_op op, tally_counts counts) {
         v_f64 count = all.first;                                                                                       \
         for (size_t i = 0; i < whole; i += FORM_LANES) {                                                               \
             v_f64 value;                                                                                               \
-            if (op == TALLY_NORM2)                                                                                     \
-                value = root_f64(reals_of_##type(v + i));                                                              \
-            else if (how == COUNTS_EACH)                                                                               \
-                value = quotient_f64(reals_of_##type(v + i), reals_of_uint64_t(counts.each + i));                      \
-            else if (how == COUNTS_SAME)                                                                               \
-                value = quotient_by_f64(reals_of_##type(v + i), count, share);                                         \
+            const v_f64 x = reals_of_##type(v + i);                                                                    \
+            const v_f64 by = how == COUNTS_EACH ? numbers_of(counts, i, 0xff) : count;                                 \
+            if (how == COUNTS_SAME && op != TALLY_NORM2)                                                               \
+                value = quotient_by_f64(x, count, share);                                                              \
+            else if (i / FORM_LANES % BY_PROCESSOR == 0)                                                               \
+                value = op == TALLY_NORM2 ? (v_f64)_mm512_sqrt_pd(x) : x / by;                                         \
             else                                                                                                       \
-                value = quotient_f64(reals_of_##type(v + i), count);                                                   \
+                value = op == TALLY_NORM2 ? root_f64(x) : quotient_f64(x, by);                                         \
             count += how == COUNTS_ON ? all.step : (v_f64){0};                                                         \
             value = without_payload(value);                                                                            \
             memcpy(values + i, &value, sizeof value);                                                                  \
@@ -104,14 +114,14 @@ static counting counting_of(tally_op op, tally_counts counts) {
     }
 
 ALWAYS_INLINE v_f64 near_result(tally_op op, const double *v, size_t i, __mmask8 lanes, counting how,
-                                const uint64_t *each, v_f64 count, v_f64 share) {
+                                tally_counts counts, v_f64 count, v_f64 share) {
     if (op == TALLY_LOGSUMEXP)
         return logsumexp_of(v + 2 * i, true);
     const v_f64 acc = _mm512_maskz_loadu_pd(lanes, v + i);
     if (op == TALLY_NORM2)
         return near_root(acc);
     if (how == COUNTS_EACH)
-        return near_quotient(acc, _mm512_cvtepu64_pd(_mm512_maskz_loadu_epi64(lanes, each + i)));
+        return near_quotient(acc, numbers_of(counts, i, lanes));
     return how == COUNTS_SAME ? acc * share : near_quotient(acc, count);
 }
 
@@ -122,7 +132,7 @@ ALWAYS_INLINE void near_results(tally_op op, const double *v, size_t n, counting
     v_f64 count = all.first;
     size_t i = 0;
     for (; i + FORM_LANES <= n; i += FORM_LANES) {
-        const v_f64 value = near_result(op, v, i, 0xff, how, counts.each, count, share);
+        const v_f64 value = near_result(op, v, i, 0xff, how, counts, count, share);
         _mm256_storeu_ps((float *)(values + i), _mm512_cvtpd_ps(without_payload(value)));
         count += how == COUNTS_ON ? all.step : (v_f64){0};
     }
@@ -130,7 +140,7 @@ ALWAYS_INLINE void near_results(tally_op op, const double *v, size_t n, counting
         return;
     const __mmask8 lanes = (__mmask8)((1u << (n - i)) - 1);
     const v_f64 value = op == TALLY_LOGSUMEXP ? last_logsumexps(v + 2 * i, n - i, true)
-                                              : near_result(op, v, i, lanes, how, counts.each, count, share);
+                                              : near_result(op, v, i, lanes, how, counts, count, share);
     _mm256_mask_storeu_ps(values + i, lanes, _mm512_cvtpd_ps(without_payload(value)));
 }
 

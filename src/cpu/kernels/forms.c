@@ -44,7 +44,7 @@ enum {
         int64_t count = (int64_t)(counts.first + begin * (uint64_t)counts.step);                                       \
         if (counts.each)                                                                                               \
             for (size_t i = begin; i < n; i++) {                                                                       \
-                count = (int64_t)counts.each[i];                                                                       \
+                count = (int64_t)(counts.each[i] + counts.first);                                                      \
                 values[i] = EXPRESSION;                                                                                \
             }                                                                                                          \
         else                                                                                                           \

@@ -123,7 +123,8 @@ typedef struct tally_cpu_type {
     tally_cpu_convert *const *convert;    /* by the type converted to: from integers all, from floats floats */
 } tally_cpu_type;
 
-/* The number of elements in each accumulator that is lowered: 'each' if it is not NULL, else first + i * step. */
+/* The number of elements in each accumulator that is lowered: first + each[i] if 'each' is not NULL, else
+ * first + i * step. With 'each' first is 0 for users' texts. */
 typedef struct tally_counts {
     const uint64_t *each;
     uint64_t first;
@@ -131,7 +132,7 @@ typedef struct tally_counts {
 } tally_counts;
 
 static inline uint64_t tally_count_of(tally_counts counts, size_t i) {
-    return counts.each ? counts.each[i] : counts.first + (uint64_t)((int64_t)i * counts.step);
+    return counts.first + (counts.each ? counts.each[i] : (uint64_t)((int64_t)i * counts.step));
 }
 
 /* Computes results from n accumulators, by the operator table's expression, as values of the type in tally_cpu_forms. A

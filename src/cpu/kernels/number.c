@@ -1,51 +1,75 @@
-/* The number of each element in its group, from marks of where groups begin. A running maximum of the places of marks,
- * in bytes, tells sixteen elements where their group begins. */
+/* What scans of groups make of the marks where groups begin: the number of each element in its group, and masks of
+ * lanes (group_masks.h). A running maximum of the places of marks, in bytes, tells as many elements as a vector has
+ * bytes where their group begins. */
+#include "cpu/kernels/group_masks.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
 
-/* Whole blocks of sixteen from where the scan begins; returns how many elements these are. */
+/* Whole blocks from where the scan begins; returns how many elements these are. */
 #if defined(__AVX2__)
-enum { BLOCK = 16 };
+#include "cpu/kernels/narrow_lanes.h"
 
-ALWAYS_INLINE __m128i reversed_bytes(__m128i x) {
-    return _mm_shuffle_epi8(x, _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+enum { BLOCK = VECTOR_BYTES, BLOCKS = 16 };
+
+/* Bytes of a block whose sign is set, the first one lowest. */
+ALWAYS_INLINE uint64_t signs_of(v_u8 x) {
+#if defined(__AVX512BW__)
+    return _mm512_movepi8_mask((__m512i)x);
+#else
+    return (uint32_t)_mm256_movemask_epi8((__m256i)x);
+#endif
 }
 
-/* Numbers of sixteen elements, and -1 where the group began before, else 0. Returns the bits of marks. */
-ALWAYS_INLINE uint32_t number_block(const int8_t *heads, bool reverse, e_u8 *numbers, e_i8 *opens) {
-    const __m128i place = _mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
-    __m128i marks = _mm_loadu_si128((const void *)heads);
-    marks = reverse ? reversed_bytes(marks) : marks;
-    __m128i head = _mm_and_si128(marks, place); /* the place of the last mark; 0: there is none yet */
-    head = _mm_max_epu8(head, _mm_slli_si128(head, 1));
-    head = _mm_max_epu8(head, _mm_slli_si128(head, 2));
-    head = _mm_max_epu8(head, _mm_slli_si128(head, 4));
-    head = _mm_max_epu8(head, _mm_slli_si128(head, 8));
-    __m128i number = _mm_sub_epi8(place, head), open = _mm_cmpeq_epi8(head, _mm_setzero_si128());
-    number = reverse ? reversed_bytes(number) : number;
-    open = reverse ? reversed_bytes(open) : open;
-    memcpy(numbers, &number, sizeof number);
-    memcpy(opens, &open, sizeof open);
-    return (uint32_t)_mm_movemask_epi8(marks);
+/* The elements of blocks: how many of their group come before them; or, where no group begins before them in the block
+ * and opens is -1, their place in it, from 1 on. begun: where groups begin, in the direction of the scan. */
+typedef struct numbered {
+    v_u8 numbers[BLOCKS], opens[BLOCKS];
+    uint64_t begun[BLOCKS];
+} numbered;
+
+ALWAYS_INLINE void number_in_block(const int8_t *heads, bool reverse, v_u8 place, numbered *to, size_t block) {
+    v_u8 marks;
+    memcpy(&marks, heads, sizeof marks);
+    marks = reverse ? reversed_elements(marks, 1) : marks;
+    v_u8 head = marks & place; /* the place of the last mark; 0: there is none yet */
+    UNROLL_8 for (size_t by = 1; by < 8; by *= 2) head = max_u8(head, up_in_64(head, by));
+    UNROLL_8 for (size_t half = 8; half < BLOCK; half *= 2) head = max_u8(head, last_below(head, half, 1));
+    const v_u8 number = place - head, open = (v_u8)(head == 0);
+    to->begun[block] = signs_of(marks);
+    to->numbers[block] = reverse ? reversed_elements(number, 1) : number;
+    to->opens[block] = reverse ? reversed_elements(open, 1) : open;
 }
 
+/* A loop makes the numbers in blocks, and another the numbers in groups: a block's steps wait for each other, so a
+ * processor needs several blocks under way. */
 ALWAYS_INLINE size_t number_blocks(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t *before,
                                    uint64_t *counts) {
+    v_u8 place;
+    for (size_t l = 0; l < BLOCK; l++)
+        place[l] = (s_u8)(l + 1);
+    uint64_t was = *before;
     size_t done = 0;
-    for (; n - done >= BLOCK; done += BLOCK) {
-        const size_t at = reverse ? n - done - BLOCK : done;
-        e_u8 numbers[BLOCK];
-        e_i8 opens[BLOCK];
-        const uint32_t begun = number_block(heads + at, reverse, numbers, opens);
-        /* a place counts from 1, and so does the number of an element whose group began before */
-        for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u64)) {
-            const v_u64 is_open = (v_u64)load_i64_from_i8(opens + l);
-            const v_u64 count = load_u64_from_u8(numbers + l) + first + (is_open & (*before - 1));
-            memcpy(counts + at + l, &count, sizeof count);
+    for (size_t blocks; (blocks = (n - done) / BLOCK) > 0; done += blocks * BLOCK) {
+        numbered in;
+        blocks = blocks < BLOCKS ? blocks : BLOCKS;
+        const size_t from = reverse ? n - done : done;
+        for (size_t k = 0; k < blocks; k++)
+            number_in_block(reverse ? heads + from - (k + 1) * BLOCK : heads + from + k * BLOCK, reverse, place, &in,
+                            k);
+        for (size_t k = 0; k < blocks; k++) {
+            uint64_t *const to = counts + (reverse ? from - (k + 1) * BLOCK : from + k * BLOCK);
+            const e_u8 *const numbers = (const e_u8 *)&in.numbers[k];
+            const e_i8 *const opens = (const e_i8 *)&in.opens[k];
+            for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u64)) {
+                const v_u64 is_open = (v_u64)load_i64_from_i8(opens + l);
+                const v_u64 count = load_u64_from_u8(numbers + l) + first + (is_open & (was - 1));
+                memcpy(to + l, &count, sizeof count);
+            }
+            was = in.begun[k] ? (uint64_t)__builtin_clzll(in.begun[k]) - (64 - BLOCK) + 1 : was + BLOCK;
         }
-        *before = begun ? (uint64_t)__builtin_clz(begun) - 15 : *before + BLOCK;
     }
+    *before = was;
     return done;
 }
 #else
@@ -71,48 +95,101 @@ uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t 
     return before;
 }
 
+/* As number_blocks, in 32 bits and forward. */
+#if defined(__AVX2__)
+ALWAYS_INLINE size_t number_blocks_32(const int8_t *heads, size_t n, uint32_t first, uint32_t *before,
+                                      uint32_t *numbers) {
+    v_u8 place;
+    for (size_t l = 0; l < BLOCK; l++)
+        place[l] = (s_u8)(l + 1);
+    uint32_t was = *before;
+    size_t done = 0;
+    for (size_t blocks; (blocks = (n - done) / BLOCK) > 0; done += blocks * BLOCK) {
+        numbered in;
+        blocks = blocks < BLOCKS ? blocks : BLOCKS;
+        for (size_t k = 0; k < blocks; k++)
+            number_in_block(heads + done + k * BLOCK, false, place, &in, k);
+        for (size_t k = 0; k < blocks; k++) {
+            const e_u8 *const own = (const e_u8 *)&in.numbers[k];
+            const e_i8 *const opens = (const e_i8 *)&in.opens[k];
+            for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u32)) {
+                const v_u32 is_open = (v_u32)load_i32_from_i8(opens + l);
+                const v_u32 number = load_u32_from_u8(own + l) + first + (is_open & (was - 1));
+                memcpy(numbers + done + k * BLOCK + l, &number, sizeof number);
+            }
+            was = in.begun[k] ? (uint32_t)__builtin_clzll(in.begun[k]) - (64 - BLOCK) + 1 : was + BLOCK;
+        }
+    }
+    *before = was;
+    return done;
+}
+#else
+ALWAYS_INLINE size_t number_blocks_32(const int8_t *heads, size_t n, uint32_t first, uint32_t *before,
+                                      uint32_t *numbers) {
+    (void)heads, (void)n, (void)first, (void)before, (void)numbers;
+    return 0;
+}
+#endif
+
 uint32_t PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t first,
                                                            uint32_t before, uint32_t *numbers);
 uint32_t PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, uint32_t first,
                                                            uint32_t before, uint32_t *numbers) {
-    size_t k = 0;
-#if defined(__AVX512BW__)
-    const __m512i place = _mm512_broadcast_i32x4(_mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
-    for (; k + 4 * BLOCK <= n; k += 4 * BLOCK) { /* four blocks at a time */
-        const __m512i marks = _mm512_loadu_si512(heads + k);
-        __m512i head = _mm512_and_si512(marks, place);
-        head = _mm512_max_epu8(head, _mm512_bslli_epi128(head, 1));
-        head = _mm512_max_epu8(head, _mm512_bslli_epi128(head, 2));
-        head = _mm512_max_epu8(head, _mm512_bslli_epi128(head, 4));
-        head = _mm512_max_epu8(head, _mm512_bslli_epi128(head, 8));
-        e_u8 own[4 * BLOCK];
-        _mm512_storeu_si512(own, _mm512_sub_epi8(place, head));
-        uint64_t begun = _mm512_movepi8_mask(marks), open = _mm512_testn_epi8_mask(head, head);
-        for (size_t l = 0; l < 4 * BLOCK; l += BLOCK, begun >>= BLOCK, open >>= BLOCK) {
-            const __m512i number = _mm512_add_epi32((__m512i)load_u32_from_u8(own + l), _mm512_set1_epi32((int)first));
-            _mm512_storeu_si512(numbers + k + l, _mm512_mask_add_epi32(number, (__mmask16)open, number,
-                                                                       _mm512_set1_epi32((int)before - 1)));
-            const uint32_t bits = (uint32_t)begun & 0xffff;
-            before = bits ? (uint32_t)__builtin_clz(bits) - 15 : before + BLOCK;
-        }
-    }
-#endif
-#if defined(__AVX2__)
-    for (; k + BLOCK <= n; k += BLOCK) {
-        e_u8 own[BLOCK];
-        e_i8 opens[BLOCK];
-        const uint32_t begun = number_block(heads + k, false, own, opens);
-        for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u32)) {
-            const v_u32 is_open = (v_u32)load_i32_from_i8(opens + l);
-            const v_u32 number = load_u32_from_u8(own + l) + first + (is_open & (before - 1));
-            memcpy(numbers + k + l, &number, sizeof number);
-        }
-        before = begun ? (uint32_t)__builtin_clz(begun) - 15 : before + BLOCK;
-    }
-#endif
+    size_t k = number_blocks_32(heads, n, first, &before, numbers);
     for (; k < n; k++) {
         before &= ~(uint32_t)(int32_t)heads[k];
         numbers[k] = before++ + first;
     }
     return before;
 }
+
+/* ---- marks as masks ---- */
+
+#if defined(__AVX512BW__)
+/* The bit of 'lane' of every vector. */
+ALWAYS_INLINE uint64_t bit_of_each(size_t lanes, size_t lane) {
+    return (lanes == 8 ? 0x0101010101010101 : 0x0001000100010001) << lane;
+}
+
+/* The marks of up to 64 elements. */
+ALWAYS_INLINE uint64_t read_marks(const int8_t *heads, size_t n, bool reverse) {
+    const __mmask64 some = _bzhi_u64(UINT64_MAX, (unsigned)n);
+    const __m512i marks = _mm512_maskz_loadu_epi8(some, (const void *)heads);
+    if (!reverse)
+        return _mm512_movepi8_mask(marks);
+    const __m512i in_16 = _mm512_broadcast_i32x4(_mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    const __m512i parts = _mm512_shuffle_epi8(marks, in_16);
+    return _mm512_movepi8_mask(_mm512_shuffle_i64x2(parts, parts, 0x1b)) >> (64 - n);
+}
+
+/* 'lanes' is a constant where this is inlined. */
+ALWAYS_INLINE void spread_marks(const uint64_t *begins, size_t words, size_t lanes, group_masks *masks) {
+    for (size_t w = 0; w < words; w += LANES_OF(s_u64)) {
+        v_u64 begun, lowest = bit_of_each(lanes, 0) - (v_u64){0}; /* lanes that have none so far below */
+        memcpy(&begun, begins + w, sizeof begun);
+        UNROLL_8 for (size_t step = 0, shift = 1; shift < lanes; step++, shift *= 2) {
+            const v_u64 takes = ~(begun | lowest);
+            memcpy(masks->takes[step] + MASK_MARGIN + w, &takes, sizeof takes);
+            begun |= begun << shift & ~lowest;
+            lowest |= lowest << shift;
+        }
+        const v_u64 open = ~begun, last = open & bit_of_each(lanes, lanes - 1);
+        const v_u64 passes = last | (last - (last >> (lanes - 1)));
+        memcpy(masks->open + MASK_MARGIN + w, &open, sizeof open);
+        memcpy(masks->passes + MASK_MARGIN + w, &passes, sizeof passes);
+    }
+}
+
+void FIND_MASKS(const int8_t *heads, size_t n, size_t lanes, bool reverse, group_masks *masks) {
+    const size_t words = (n + 63) / 64;
+    uint64_t begins[MASK_WORDS];
+    for (size_t w = 0; w < words; w++) {
+        const size_t some = n - 64 * w < 64 ? n - 64 * w : 64;
+        begins[w] = read_marks(heads + (reverse ? n - 64 * w - some : 64 * w), some, reverse);
+    }
+    if (lanes == 8)
+        spread_marks(begins, words, 8, masks);
+    else
+        spread_marks(begins, words, 16, masks);
+}
+#endif

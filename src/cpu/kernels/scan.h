@@ -60,9 +60,11 @@ ALWAYS_INLINE L_V NAME(scan_combine_numbers_)(tally_monoid m, L_V a, L_V b) {
 #define ARE_NUMBERS(a, b) has_no_nan(PASTE2(ordered_, LANE)(all_ordered, a, b), LANES)
 #define COMBINE(a, b)     (numbers ? NAME(scan_combine_numbers_)(m, a, b) : NAME(scan_combine_)(m, a, b))
 #else
-#define ARE_NUMBERS(a, b) false
+#define ARE_NUMBERS(a, b) ((void)(a), (void)(b), false)
 #define COMBINE(a, b)     ((void)numbers, NAME(scan_combine_)(m, a, b))
 #endif
+
+#define COMBINE_BESIDE(a, b) (m == TALLY_MONOID_sum ? PASTE2(sum_beside_, LANE)(a, b) : COMBINE(a, b))
 
 #undef MIN
 #undef MAX
@@ -112,7 +114,7 @@ ALWAYS_INLINE L_T NAME(scan_scalars_)(tally_monoid m, const E_T *x, size_t n, bo
 ALWAYS_INLINE L_V NAME(scan_steps_)(tally_monoid m, L_V x, bool exclusive, bool numbers, L_V *before) {
     const L_V identity = SPLAT(NAME(scan_identity_)(m));
     UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x = COMBINE(SHIFT_UP(x, identity, shift), x);
-    L_V result = COMBINE(*before, exclusive ? SHIFT_UP(x, identity, 1) : x);
+    L_V result = COMBINE_BESIDE(*before, exclusive ? SHIFT_UP(x, identity, 1) : x);
     /* not the last lane of the result, though it is equal: so the next vector waits for one operation only */
     *before = COMBINE(*before, LAST(x));
     return result;
@@ -182,6 +184,7 @@ ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu
         NAME(stream_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
     else
         NAME(scan_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
+    NOT_IN_VECTORS(rest); /* nor in as many copies as a vector has lanes */
     NAME(scan_scalars_)(m, x + rest_at, rest, how.reverse, how.exclusive, before[0], out + rest_at);
 }
 
@@ -429,68 +432,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 }
 
 #ifdef SCANS_GROUPS
-/* Marks that are lanes: -1 where a group begins. */
-#define M_V                   PASTE2(v_, PASTE2(MARK_OF_, LANE))
-#define MARKS_UP(marks, by)   ((M_V)move_up((v_u32)(marks), (v_u32){0}, (by) * (sizeof(L_T) / 4)))
-#define CHOOSE(marks, p, q)   ((L_V)(((marks) & (M_V)(p)) | (~(marks) & (M_V)(q))))
-#define LOAD_MARKS(p)         ((M_V)(sizeof(L_T) == 4 ? (v_u32)load_i32_from_i8(p) : (v_u32)load_i64_from_i8(p)))
-#define REVERSED_MARKS(marks) ((M_V)(sizeof(L_T) == 4 ? reversed_32((v_u32)(marks)) : reversed_64((v_u32)(marks))))
-#define LAST_MARK(marks)      ((M_V)(sizeof(L_T) == 4 ? last_32((v_u32)(marks)) : last_64((v_u32)(marks))))
-
-/* The scan of a vector, where a lane takes nothing from before the last mark at or below it: the marks are scanned
- * along with the values (Blelloch, 1990, segmented scans). *before is as in scan_vector. */
-ALWAYS_INLINE L_V NAME(scan_marked_steps_)(tally_monoid m, L_V x, M_V marks, bool exclusive, bool numbers, L_V start,
-                                           L_V *before) {
-    const L_V identity = SPLAT(NAME(scan_identity_)(m));
-    M_V begun = marks;
-    x = COMBINE(CHOOSE(marks, start, identity), x);
-    UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) {
-        x = COMBINE(CHOOSE(begun, identity, SHIFT_UP(x, identity, shift)), x);
-        begun |= MARKS_UP(begun, shift);
-    }
-    L_V result = COMBINE(CHOOSE(begun, identity, *before), x);
-    if (exclusive)
-        result = CHOOSE(marks, start, SHIFT_UP(result, *before, 1));
-    *before = COMBINE(CHOOSE(LAST_MARK(begun), identity, *before), LAST(x));
-    return result;
-}
-ALWAYS_INLINE L_V NAME(scan_marked_)(tally_monoid m, L_V x, M_V marks, bool exclusive, L_V start, L_V *before) {
-    return ARE_NUMBERS(x, *before) && ARE_NUMBERS(start, start)
-               ? NAME(scan_marked_steps_)(m, x, marks, exclusive, true, start, before)
-               : NAME(scan_marked_steps_)(m, x, marks, exclusive, false, start, before);
-}
-
-ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *heads, size_t n, bool reverse,
-                                      bool exclusive, L_T start, A_T *acc, O_T *out) {
-    const size_t vectors = n / LANES, rest = n % LANES, vectors_at = reverse ? rest : 0;
-    L_V before = SPLAT((L_T)*acc);
-    for (size_t k = 0; k < vectors; k++) {
-        const size_t i = vectors_at + (reverse ? vectors - 1 - k : k) * LANES;
-        L_V v = LOAD(x + i);
-        M_V marks = LOAD_MARKS(heads + i);
-        if (reverse)
-            v = REVERSED(v), marks = REVERSED_MARKS(marks);
-        v = NAME(scan_marked_)(m, v, marks, exclusive, SPLAT(start), &before);
-        if (reverse)
-            v = REVERSED(v);
-        memcpy(out + i, &v, sizeof v);
-    }
-    L_T value = before[0];
-    for (size_t k = 0; k < rest; k++) {
-        const size_t i = reverse ? rest - 1 - k : n - rest + k;
-        value = heads[i] ? start : value;
-        const L_T after = NAME(scan_combine_one_)(m, value, LOAD_ONE(x + i));
-        memcpy(out + i, exclusive ? &value : &after, sizeof after);
-        value = after;
-    }
-    *acc = (A_T)value;
-}
-#undef LAST_MARK
-#undef REVERSED_MARKS
-#undef LOAD_MARKS
-#undef CHOOSE
-#undef MARKS_UP
-#undef M_V
+#include "cpu/kernels/scan_groups.h"
 
 #define DEFINE_GROUPS(name)                                                                                            \
     static void PASTE4(scan_groups_, name, _, WIDTH)(const void *x, const int8_t *heads, size_t n,                     \
@@ -569,6 +511,7 @@ ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *
 #undef DEFINE_GROUPS
 #undef GROUPS_OF
 #undef COMBINE
+#undef COMBINE_BESIDE
 #undef ARE_NUMBERS
 #undef SCANS_EXTREMES
 #undef SETTLES
