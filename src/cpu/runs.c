@@ -125,16 +125,17 @@ static bool are_short(const tally_stretch *s) {
 }
 
 /* Groups that are shorter on average are scanned with marks; others by a call for each, or in blocks that are lifted
- * together where their parts in a block are short (lifted.c). (One thread of a Zen 5, random lengths, ns an element
- * with marks and by calls: sums of f32 in groups of 35 0.22 and 0.22, of 50 0.21 and 0.18; of f64 in groups of 24 0.31
- * and 0.30, of 50 0.31 and 0.21; with AVX2 of f32 in groups of 12 0.44 and 0.43, of f64 0.57 and 0.45; means in groups
- * of 200 0.56 and 0.59, of 400 0.52 and 0.48. Of a Xeon: any of f32 in groups of 400 0.25 and 0.30, xor of i8 in groups
- * of 200 0.14 and 0.17, of u16 in groups of 200 0.22 and 0.21; of a Zen 5, argmin of f32 in groups of 200 0.49 and
- * 0.59.) */
+ * together where their parts in a block are short (lifted.c). (One thread of a Zen 5, ns an element with marks and by
+ * calls: sums of f32 in groups of random lengths of 35 0.22 and 0.21, of 45 0.22 and 0.18; smallest of f32 in groups of
+ * 46 and 47, each of which changes it in another vector, 0.25 and 0.34, of 49 and 50 0.25 and 0.18; sums of f64 in
+ * groups of 25 and 26 0.31 and 0.30; with AVX2 of f32 in groups of 12 0.44 and 0.43, of f64 0.57 and 0.45; means in
+ * groups of 200 0.56 and 0.59, of 400 0.52 and 0.48. Of a Xeon: any of f32 in groups of 400 0.25 and 0.30, xor of i8 in
+ * groups of 200 0.14 and 0.17, of u16 in groups of 200 0.22 and 0.21; of a Zen 5, argmin of f32 in groups of 200 0.49
+ * and 0.59.) */
 static uint64_t short_length(const tally_cpu_plan *plan) {
     const tally_cpu_lifted *lifted = &plan->lifted;
     enum { TRUTHS = 512, PLACES = 160, BYTES = 256, HALVES = 192, NUMBERS = 128, NUMBERS_BY_MASKS = 256, FOLDED = 512 };
-    enum { DIRECT = 12, DIRECT_BY_MASKS = 40, DIRECT_64_BY_MASKS = 24 };
+    enum { DIRECT = 12, DIRECT_BY_MASKS = 48, DIRECT_64_BY_MASKS = 24 };
     const bool by_masks = tally_cpu_has_masks(plan);
     return lifted->parts == TALLY_CPU_PLACE ? PLACES
            : lifted->truths                 ? TRUTHS

@@ -174,7 +174,9 @@ ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t ve
     end_stream();
 }
 
-/* Whole vectors from where the scan begins, then the rest one by one. */
+/* Whole vectors from where the scan begins, then the rest: a few elements one by one, more as a vector. (Zen 5, rows of
+ * 30 f32 0.21 ns an element one by one, 0.10 so; of 20 0.15 and 0.16.) */
+enum { NAME(FEW_) = 3 };
 ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu_scan_options how, L_T start,
                                O_T *out) {
     size_t vectors = n / LANES, rest = n % LANES;
@@ -184,6 +186,15 @@ ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu
         NAME(stream_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
     else
         NAME(scan_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
+#if defined(__AVX512BW__)
+    if (!how.reverse && sizeof(E_T) == sizeof(L_T) && rest > NAME(FEW_)) {
+        v_u64 bytes;
+        load_bytes(x + rest_at, rest * sizeof *x, &bytes);
+        bytes = (v_u64)NAME(scan_vector_)(m, (L_V)bytes, how.exclusive, &before);
+        _mm512_mask_storeu_epi8(out + rest_at, _bzhi_u64(UINT64_MAX, (unsigned)(rest * sizeof(L_T))), (__m512i)bytes);
+        return;
+    }
+#endif
     NOT_IN_VECTORS(rest); /* nor in as many copies as a vector has lanes */
     NAME(scan_scalars_)(m, x + rest_at, rest, how.reverse, how.exclusive, before[0], out + rest_at);
 }
