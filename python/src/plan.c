@@ -47,8 +47,14 @@ static int open_user(plan *self, PyObject *object) {
 
 static int open_operator(plan *self, PyObject *op) {
     self->call.traits.struct_size = sizeof self->call.traits;
-    if (!PyUnicode_Check(op))
-        return open_user(self, op);
+    if (!PyUnicode_Check(op)) {
+        const int code = open_user(self, op);
+        if (code && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_TypeError, "an operator's name or a tally.Operator, not %R", op);
+        }
+        return code;
+    }
     const char *name = PyUnicode_AsUTF8AndSize(op, NULL);
     tally_status status = name ? tally_op_from_name(name, &self->fixed.desc.op) : TALLY_OK;
     if (name && !status)

@@ -122,7 +122,7 @@ def test_operators_that_are_wrong():
         tally.Plan(tally.Operator(**good), "int32")
     with pytest.raises(TypeError):
         tally.Plan(tally.Operator(**{**good, "lift": 3}), "int32", out_dtype="int32")
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError):
         tally.Plan(object(), "int32", out_dtype="int32")
 
 
