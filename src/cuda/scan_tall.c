@@ -18,6 +18,7 @@ enum {
     LEAST_PANELS = 4,   /* of fewer, the tiles under way at a time would wait for each other, unless they are few: */
     FEW_TILES = 64,
     MOST_TILES = 1 << 14, /* of a panel */
+    MOST_NARROW_TILES = 1 << 17,
     NARROW_BYTES = 64
 };
 
@@ -48,8 +49,8 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t room = most(1, least(sizes->tall.items, TILE_BYTES / (inputs * pitch * strands)));
     const uint64_t wanted = least(room, most(fair, LEAST_ROWS)), rows = are_narrow ? (wanted - 1) | 1 : wanted;
     const uint64_t tiles = divide_up(extent, strands * rows);
-    if ((outer * panels < LEAST_PANELS && tiles > FEW_TILES && !are_narrow) || tiles > MOST_TILES ||
-        tiles * outer * panels > INT32_MAX)
+    if ((outer * panels < LEAST_PANELS && tiles > FEW_TILES && !are_narrow) ||
+        tiles > (are_narrow ? MOST_NARROW_TILES : MOST_TILES) || tiles * outer * panels > INT32_MAX)
         return false;
     cut->path = TALLY_CUDA_TALL;
     cut->tall.tiles = tiles;
