@@ -4,9 +4,9 @@
 
 enum {
     GROUP = 16,         /* tiles of which the last one tells what all up to it add up to, */
-    MANY_OF_GROUP = 64, /* and where so many strands read them: */
-    MANY_STRANDS = 32,
-    PANEL_BYTES = 256, /* of a row of a panel at most, and half as many if there would be few panels: */
+    MANY_STRANDS = 32,  /* and with so many strands, which share the reading, */
+    MANY_OF_GROUP = 64, /* so many tiles */
+    PANEL_BYTES = 256,  /* of a row of a panel at most, and half as many if there would be few panels: */
     MANY_PANELS = 12,
     SECTOR_BYTES = 32, /* panels are whole ones */
     MOST_ACROSS = TALLY_CUDA_TALL_BLOCK / 4,
@@ -17,9 +17,9 @@ enum {
     WANTED_BLOCKS = 10, /* for each multiprocessor at least, else strands are shorter */
     LEAST_PANELS = 4,   /* of fewer, the tiles under way at a time would wait for each other, unless they are few: */
     FEW_TILES = 64,
-    MOST_TILES = 1 << 14, /* of a panel */
-    MOST_NARROW_TILES = 1 << 17,
-    NARROW_BYTES = 64
+    MOST_TILES = 1 << 14,        /* of a panel, */
+    MOST_NARROW_TILES = 1 << 17, /* and where rows lie as in memory, which have */
+    NARROW_BYTES = 64            /* at most */
 };
 
 /* Which columns and rows a thread has follows from the shape, so that results do not depend on addresses. */
