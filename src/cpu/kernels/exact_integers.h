@@ -118,7 +118,7 @@ static bool choose_two_units(prefix before, bounds b, double likely, double most
     return !before.scaled && *exponent <= MOST && b.lowest >= *exponent - UNITS_APART;
 }
 
-/* False if the prefix before is no multiple of the small unit. */
+/* The prefix before must be a multiple of the small unit. Else this returns false. */
 static bool begin_two_units(units *u, prefix before, int exponent) {
     /* Powers of two in steps, since a small unit's reciprocal may be none. */
     const double unit = power_of_two(exponent), upper = before.high / unit;

@@ -28,6 +28,14 @@ typedef struct numbered {
     uint64_t begun[BLOCKS];
 } numbered;
 
+/* The lanes' numbers, from 1 on. */
+ALWAYS_INLINE v_u8 places(void) {
+    v_u8 place;
+    for (size_t l = 0; l < BLOCK; l++)
+        place[l] = (s_u8)(l + 1);
+    return place;
+}
+
 ALWAYS_INLINE void number_in_block(const int8_t *heads, bool reverse, v_u8 place, numbered *to, size_t block) {
     v_u8 marks;
     memcpy(&marks, heads, sizeof marks);
@@ -45,9 +53,7 @@ ALWAYS_INLINE void number_in_block(const int8_t *heads, bool reverse, v_u8 place
  * processor needs several blocks under way. */
 ALWAYS_INLINE size_t number_blocks(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t *before,
                                    uint64_t *counts) {
-    v_u8 place;
-    for (size_t l = 0; l < BLOCK; l++)
-        place[l] = (s_u8)(l + 1);
+    const v_u8 place = places();
     uint64_t was = *before;
     size_t done = 0;
     for (size_t blocks; (blocks = (n - done) / BLOCK) > 0; done += blocks * BLOCK) {
@@ -99,9 +105,7 @@ uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t 
 #if defined(__AVX2__)
 ALWAYS_INLINE size_t number_blocks_32(const int8_t *heads, size_t n, uint32_t first, uint32_t *before,
                                       uint32_t *numbers) {
-    v_u8 place;
-    for (size_t l = 0; l < BLOCK; l++)
-        place[l] = (s_u8)(l + 1);
+    const v_u8 place = places();
     uint32_t was = *before;
     size_t done = 0;
     for (size_t blocks; (blocks = (n - done) / BLOCK) > 0; done += blocks * BLOCK) {

@@ -109,7 +109,9 @@ struct warp_lanes {
         }
         vectors += more;
     }
-    void add_vector(const in_t *x, uint32 at) { ::add_vector(own, x, x, first + at); }
+    void add_vector(const in_t *x, uint32 at) {
+        ::add_vector(own, x, x, first + at);
+    }
     void add_some(const in_t *x, uint32 at, int from, int to) {
         if (from >= to)
             return;
@@ -172,9 +174,10 @@ template <class Ends> struct warp_tile {
             if (from <= row && to == row + ROW) {
                 sums.make_room(1);
                 sums.add_vector(a, mine);
-            } else
+            } else {
                 sums.add_some(a, mine, from > mine ? (int)(from - mine) : 0,
                               to > mine ? to - mine < VECTOR ? (int)(to - mine) : VECTOR : 0);
+            }
             if (ends.at >= end)
                 return;
             ends.end(p, *this);
