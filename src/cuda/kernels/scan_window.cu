@@ -67,8 +67,13 @@ inline bool takes(const scan_window &w, value_t x) {
     return field <= w.highest && (below <= 0 || (below < 63 && !(significand & ((1ull << below) - 1))));
 }
 
-extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) find_scan_window(scan_args p) {
+extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) find_scan_window(window_args a) {
     __shared__ uint32 highest, lowest, below_unit;
+    const scan_args &p = a.scan;
+    wait_for_last();
+    let_next_start();
+    for (uint64 v = threadIdx.x; v < a.vectors; v += WINDOW_THREADS)
+        ((uint4 *)a.cleared)[v] = uint4();
     if (threadIdx.x == 0) {
         highest = 0;
         lowest = EXPONENTS;
@@ -111,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) find_scan_window(sc
 /* In place, all elements are looked at before the first is overwritten. */
 extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) check_scan_window(scan_args p) {
     enum { AT_ONCE_HERE = 4 };
+    wait_for_last();
     const scan_window w = *p.window;
     const uint64 step = gridDim.x * (uint64)WINDOW_THREADS;
     bool fits = !w.refused;
