@@ -109,6 +109,9 @@ bool tally_cuda_order_shows(const tally_computation *computation);
 int tally_cuda_brief_moments(const tally_computation *computation);
 /* Whether a scan down a short column adds up second moments in floats. See running.cu. */
 bool tally_cuda_has_half_moments(const tally_computation *computation);
+/* How tile_sums.cu adds up a tile of a reduction by segments, in the order there, if a segment's result is a difference of
+ * two sums, exactly; else 0. */
+int tally_cuda_differences(const tally_computation *computation);
 /* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */
 bool tally_cuda_has_terms(const tally_computation *computation);
 /* Whether this is one whose results are floats that take the elements' place, so that a thread goes through its stretch

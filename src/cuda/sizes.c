@@ -312,7 +312,8 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
 static unsigned long_mean_of(const tally_computation *c) {
     enum { MOMENTS = 256, NARROW = 1024 };
     if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->skips_nan ||
-        tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->monoid == TALLY_MONOID_logsumexp)
+        tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->monoid == TALLY_MONOID_logsumexp ||
+        tally_cuda_differences(c))
         return 0;
     const bool has_moments =
         (c->monoid == TALLY_MONOID_moments || tally_cuda_has_higher_moments(c)) && c->in_bytes <= 4;
@@ -351,7 +352,13 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
-    s->fold_blocks = s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
+    s->differences = tally_cuda_differences(c);
+    if (s->differences) {
+        s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, 2 * MOST_ITEMS);
+        s->fold_results = s->fold_tile / 4;
+        s->fold_stages = false;
+    }
+    s->fold_blocks = s->differences ? 8 : s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);

@@ -184,6 +184,75 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_gro
         c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
+#if DIFFERENCES
+/* The segments of a tile, from the sums up to their ends. A lane has an end, and the lane before it what the segment begins
+ * with, so the first lane has no segment. */
+struct tile_ends {
+    uint64 number; /* of the lane's offset */
+    index_t offset;
+
+    void load(const groups_args &p, const tile_groups &g) {
+        if (number <= g.to)
+            offset = offset_at(p, number);
+    }
+    void begin(const groups_args &p, const tile_groups &g) {
+        number = g.from + threadIdx.x / WARP * (WARP - 1) + threadIdx.x % WARP;
+        offset = 0;
+        load(p, g);
+    }
+    /* Results of the segments that begin and end in the tile. */
+    void put_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
+        const uint32 lane = threadIdx.x % WARP;
+#pragma unroll 1
+        while (number - lane < g.to) {
+            const uint64 mine = number;
+            const uint32 end = position_in(t, offset), begin = from_below(end, 1);
+            number += WARPS * (WARP - 1);
+            load(p, g);
+            tile_sum sum = sums.up_to(t, end < t.count ? end : t.count);
+            const tile_sum before = from_below(sum, 1);
+            if (lane == 0 || mine > g.to)
+                continue;
+            sum.subtract(before);
+            put_one(s, sums, p, t, mine - 1, begin, end, sum);
+        }
+    }
+    static void put_one(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, uint64 segment,
+                        uint32 begin, uint32 end, const tile_sum &sum) {
+        if (begin > t.count || begin > end) { /* the last launch says which offsets are bad */
+            atomicOr(&p.told->crowded, 1);
+        } else if (end > t.count) { /* bad offsets have several */
+            atomicOr(&s.goes_on, 1);
+            sums.last = begin;
+        } else {
+            put(p.out + segment, sum.result(end - begin, t.first + begin));
+        }
+    }
+    /* The same where there are millions of segments, nearly all of them empty. */
+    static void search_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
+        if (threadIdx.x == 0)
+            atomicOr(&p.told->crowded, 1);
+        g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
+            tile_sum sum = sums.up_to(t, end < t.count ? end : t.count);
+            sum.subtract(sums.up_to(t, begin));
+            put_one(s, sums, p, t, segment, begin, end, sum);
+        });
+    }
+};
+/* By thread 0. */
+inline void keep_differences(const tile_memory &s, const tile_sums &sums, const groups_args &p, const tile &t,
+                             const tile_groups &g) {
+    cut &c = p.cuts[blockIdx.x];
+    if (g.open && g.ends)
+        c.before.write(sums.up_to(t, g.open).accumulator(g.open));
+    const bool is_inner = g.open && !g.ends;
+    const uint32 begin = s.goes_on ? sums.last : is_inner ? 0 : t.count;
+    tile_sum sum = sums.up_to(t, t.count);
+    sum.subtract(sums.up_to(t, begin));
+    c.after.write(begin < t.count ? sum.accumulator(t.count - begin) : identity_as<acc_t>());
+}
+#endif
+
 /* Finds the segments of a tile, before others have. The offsets may be bad. */
 inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     const uint32 warp = threadIdx.x / WARP;
@@ -207,7 +276,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __shared__ tile_bytes<PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
-    __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
+#if DIFFERENCES
+    __shared__ tile_sums sums;
+#endif
+    __shared__ tile_bytes<IS_IN_PLACE || DIFFERENCES ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
     const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
     const uint64 number = blockIdx.x;
     const bool is_speculative = !p.checks_alone && number < p.speculative;
@@ -234,6 +306,28 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         wait_for_copies<0>();
         return;
     }
+#if DIFFERENCES
+    g.find_open(t);
+    tile_ends ends;
+    if (!g.is_crowded())
+        ends.begin(p, g);
+    wait_for_copies<0>();
+    __syncthreads();
+    add_up_tile(sums, t);
+    __syncthreads();
+    if (is_speculative) {
+        wait_for_last();
+        if (p.told->refused)
+            return;
+    }
+    if (g.is_crowded())
+        tile_ends::search_all(s, sums, p, t, g);
+    else
+        ends.put_all(s, sums, p, t, g);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        keep_differences(s, sums, p, t, g);
+#else
     const uint32 heads = mark_heads(s, p, t, g);
     const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */
     g.find_open(t);
@@ -258,6 +352,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __syncthreads();
     if (threadIdx.x == 0)
         keep_ends(s, p, g, heads, whole);
+#endif
 }
 
 /* ---- the launch before ---- */

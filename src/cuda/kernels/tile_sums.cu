@@ -1,0 +1,213 @@
+/* Sums of a tile's elements up to each of its vectors, of operators that can be undone: integers' sums, counts, exclusive
+ * or, and variances of narrow integers. A segment is then what is up to its end less what is up to its beginning, so an
+ * element costs the same wherever segments begin, and a segment is one thread's. Integers wrap, so nothing is lost. */
+#if DIFFERENCES
+enum { OF_LANES = 1, OF_XOR, OF_BYTES, OF_COUNTS, OF_FLAGS, OF_MOMENTS }; /* DIFFERENCES */
+enum { A_VECTOR = 16 / sizeof(in_t), TILE_VECTORS = TILE / A_VECTOR, ITEM_BITS = 8 * sizeof(in_t) };
+
+#if DIFFERENCES == 6 /* OF_MOMENTS */
+typedef decltype(brief<acc_t>::squares) square_t;
+struct tile_sum {
+    enum { WORDS = 1 + sizeof(square_t) / 4 };
+    uint32 all = 0;
+    square_t squares = 0;
+
+    void put_words(uint32 *to) const {
+        to[0] = all;
+        memcpy(to + 1, &squares, sizeof squares);
+    }
+    void take_words(const uint32 *from) {
+        all = from[0];
+        memcpy(&squares, from + 1, sizeof squares);
+    }
+    void add(const tile_sum &more) {
+        all += more.all;
+        squares += more.squares;
+    }
+    void subtract(const tile_sum &less) {
+        all -= less.all;
+        squares -= less.squares;
+    }
+    template <class T> void add_word(uint32 word) {
+        if constexpr (sizeof(T) == 1) {
+            all = add_bytes<T>(word, all);
+            squares = add_squares_of_bytes<T>(word, squares);
+        } else {
+            const int32 low = (T)word, high = (T)(word >> 16);
+            all += (uint32)(low + high);
+            squares += (square_t)((int64)low * low);
+            squares += (square_t)((int64)high * high);
+        }
+    }
+    void add_vector(const uint32 *words) {
+#pragma unroll
+        for (int w = 0; w < 4; w++)
+            add_word<in_t>(words[w]);
+    }
+    brief<acc_t> of(uint32 count) const {
+        brief<acc_t> sums;
+        sums.count = count;
+        sums.all = (int32)all;
+        sums.squares = squares;
+        return sums;
+    }
+    acc_t accumulator(uint32 count) const {
+        return of(count).sum();
+    }
+    result_t result(uint32 count, uint64) const {
+        return of(count).result(0);
+    }
+};
+#else
+struct tile_sum {
+    typedef decltype(lane_t::a0) value;
+    enum { WORDS = sizeof(value) / 4 };
+    value all = 0;
+
+    void put_words(uint32 *to) const {
+        memcpy(to, &all, sizeof all);
+    }
+    void take_words(const uint32 *from) {
+        memcpy(&all, from, sizeof all);
+    }
+
+    void add(const tile_sum &more) {
+        all = DIFFERENCES == OF_XOR ? all ^ more.all : all + more.all;
+    }
+    void subtract(const tile_sum &less) {
+        all = DIFFERENCES == OF_XOR ? all ^ less.all : all - less.all;
+    }
+    /* A bit for each element of a word that is not 0, nor a float's -0. */
+    static uint32 set_bits(uint32 word) {
+        constexpr uint32 below = sizeof(in_t) == 1 ? 0x7f7f7f7f : 0x7fff7fff;
+        return ((word & below) + below | (IS_FLOAT ? 0 : word)) & ~below;
+    }
+    template <class T> void add_words(const uint32 *words) {
+        if constexpr (DIFFERENCES == OF_BYTES) {
+#pragma unroll
+            for (int w = 0; w < 4; w++)
+                all = (value)add_bytes<T>(words[w], (uint32)all);
+        } else if constexpr ((DIFFERENCES == OF_COUNTS || DIFFERENCES == OF_FLAGS) && sizeof(T) <= 2) {
+#pragma unroll
+            for (int w = 0; w < 4; w++)
+                all += (value)__popc(set_bits(words[w]));
+        } else {
+            T x[A_VECTOR];
+            memcpy(x, words, 16);
+#pragma unroll
+            for (int k = 0; k < A_VECTOR; k++)
+                if (DIFFERENCES == OF_FLAGS)
+                    all += value_of(x[k]) != value_t(0);
+                else
+                    add({lift_as<lane_t>(value_of(x[k]), value_t(0), 0).a0});
+        }
+    }
+    void add_vector(const uint32 *words) {
+        add_words<in_t>(words);
+    }
+    acc_t accumulator(uint32 count) const {
+        lane_t lane;
+        lane.a0 = DIFFERENCES != OF_FLAGS ? all : IS_ALL ? all == (value)count : all != 0;
+        return widen(lane);
+    }
+    result_t result(uint32 count, uint64 first) const {
+        return lower(accumulator(count), count, first);
+    }
+};
+#endif
+
+/* What is up to each vector, and up to the tile's end, a word of each sum after the other. */
+struct tile_sums {
+    enum { WORDS = tile_sum::WORDS, PITCH = TILE_VECTORS + 4 };
+    alignas(16) uint32 words[WORDS][PITCH];
+    tile_sum of_warp[WARPS];
+    uint32 last; /* the beginning of the segment that goes on behind the tile */
+
+    void put(uint32 vector, const tile_sum &sum) {
+        uint32 bits[WORDS];
+        sum.put_words(bits);
+#pragma unroll
+        for (int w = 0; w < WORDS; w++)
+            words[w][vector] = bits[w];
+    }
+    tile_sum get(uint32 vector) const {
+        uint32 bits[WORDS];
+#pragma unroll
+        for (int w = 0; w < WORDS; w++)
+            bits[w] = words[w][vector];
+        tile_sum sum;
+        sum.take_words(bits);
+        return sum;
+    }
+    /* All elements before a position. */
+    tile_sum up_to(const tile &t, uint32 at) const {
+        const uint32 vector = at / A_VECTOR;
+        const int bits = (int)(at % A_VECTOR) * ITEM_BITS;
+        tile_sum sum = get(vector);
+        if (bits) {
+            const uint4 all = *place_of<uint4>(t.x, vector);
+            uint32 there[4] = {all.x, all.y, all.z, all.w};
+#pragma unroll
+            for (int w = 0; w < 4; w++) {
+                const int of_word = bits - w * 32;
+                there[w] &= __funnelshift_lc(~0u, 0, of_word < 0 ? 0 : of_word);
+            }
+            sum.add_vector(there);
+        }
+        return sum;
+    }
+};
+
+/* Fills it. All threads of the block call this; it is known after the next barrier. */
+inline void add_up_tile(tile_sums &s, const tile &t) {
+    enum { MINE = TILE_VECTORS / BLOCK, AT_ONCE = MINE % 4 == 0 ? 4 : MINE % 2 == 0 ? 2 : 1 };
+    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    tile_sum before[MINE], sum;
+#pragma unroll
+    for (int v = 0; v < MINE; v++) {
+        before[v] = sum;
+        const uint4 bits = *(const uint4 *)(t.x + placed((threadIdx.x * MINE + v) * 16));
+        const uint32 words[4] = {bits.x, bits.y, bits.z, bits.w};
+        sum.add_vector(words);
+    }
+    const tile_sum own = sum;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const tile_sum left = from_below(sum, d);
+        if (lane >= d)
+            sum.add(left);
+    }
+    if (lane == WARP - 1)
+        s.of_warp[warp] = sum;
+    __syncthreads();
+    tile_sum base = sum;
+    base.subtract(own);
+#pragma unroll
+    for (uint32 w = 0; w < WARPS; w++)
+        if (w < warp)
+            base.add(s.of_warp[w]);
+#pragma unroll
+    for (int v = 0; v < MINE; v += AT_ONCE) {
+        struct alignas(AT_ONCE * 4) few_words {
+            uint32 word[AT_ONCE];
+        } bits[tile_sums::WORDS];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            tile_sum up_to = base;
+            up_to.add(before[v + k]);
+            uint32 words[tile_sums::WORDS];
+            up_to.put_words(words);
+#pragma unroll
+            for (int w = 0; w < tile_sums::WORDS; w++)
+                bits[w].word[k] = words[w];
+        }
+#pragma unroll
+        for (int w = 0; w < tile_sums::WORDS; w++)
+            *(few_words *)&s.words[w][threadIdx.x * MINE + v] = bits[w];
+    }
+    if (threadIdx.x == BLOCK - 1) {
+        base.add(own);
+        s.put(TILE_VECTORS, base);
+    }
+}
+#endif
