@@ -188,36 +188,34 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_gro
 /* The segments of a tile, from the sums up to their ends. A lane has an end, and the lane before it what the segment begins
  * with, so the first lane has no segment. */
 struct tile_ends {
-    uint64 number; /* of the lane's offset */
+    enum { STEP = WARPS * (WARP - 1) };
+    uint32 number; /* of the lane's offset among the tile's */
     index_t offset;
 
-    void load(const groups_args &p, const tile_groups &g) {
-        if (number <= g.to)
-            offset = offset_at(p, number);
-    }
     void begin(const groups_args &p, const tile_groups &g) {
-        number = g.from + threadIdx.x / WARP * (WARP - 1) + threadIdx.x % WARP;
-        offset = 0;
-        load(p, g);
+        number = threadIdx.x / WARP * (WARP - 1) + threadIdx.x % WARP;
+        offset = number <= g.to - g.from ? offset_at(p, g.from + number) : index_t(0);
     }
     /* Results of the segments that begin and end in the tile. */
     void put_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
-        const uint32 lane = threadIdx.x % WARP;
+        const uint32 count = (uint32)(g.to - g.from), lane = threadIdx.x % WARP;
+        const index_t *next = p.offsets + g.from + number;
+        result_t *out = p.out + g.from + number - 1;
+        const bool are_aligned = is_aligned(next);
 #pragma unroll 1
-        while (number - lane < g.to) {
-            const uint64 mine = number;
+        for (; number - lane < count; number += STEP, out += STEP) {
             const uint32 end = position_in(t, offset), begin = from_below(end, 1);
-            number += WARPS * (WARP - 1);
-            load(p, g);
+            next += STEP;
+            if (number + STEP <= count)
+                offset = are_aligned ? *next : load_slowly(next);
             tile_sum sum = sums.up_to(t, end < t.count ? end : t.count);
             const tile_sum before = from_below(sum, 1);
-            if (lane == 0 || mine > g.to)
-                continue;
             sum.subtract(before);
-            put_one(s, sums, p, t, mine - 1, begin, end, sum);
+            if (lane && number <= count)
+                put_one(s, sums, p, t, out, begin, end, sum);
         }
     }
-    static void put_one(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, uint64 segment,
+    static void put_one(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, result_t *out,
                         uint32 begin, uint32 end, const tile_sum &sum) {
         if (begin > t.count || begin > end) { /* the last launch says which offsets are bad */
             atomicOr(&p.told->crowded, 1);
@@ -225,7 +223,7 @@ struct tile_ends {
             atomicOr(&s.goes_on, 1);
             sums.last = begin;
         } else {
-            put(p.out + segment, sum.result(end - begin, t.first + begin));
+            put(out, sum.result(end - begin, t.first + begin));
         }
     }
     /* The same where there are millions of segments, nearly all of them empty. */
@@ -235,7 +233,7 @@ struct tile_ends {
         g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
             tile_sum sum = sums.up_to(t, end < t.count ? end : t.count);
             sum.subtract(sums.up_to(t, begin));
-            put_one(s, sums, p, t, segment, begin, end, sum);
+            put_one(s, sums, p, t, p.out + segment, begin, end, sum);
         });
     }
 };
