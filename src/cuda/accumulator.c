@@ -411,6 +411,11 @@ int tally_cuda_differences(const tally_computation *c) {
     return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? BYTES : LANES;
 }
 
+bool tally_cuda_finds_places(const tally_computation *c) {
+    return tally_is_scan(c) && c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !c->reverse &&
+           !c->skips_nan && !c->exact;
+}
+
 bool tally_cuda_has_terms(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->entry &&
            (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments ||

@@ -346,6 +346,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HALF_MOMENTS", tally_cuda_has_half_moments(c)},
                    {"IS_INDEXED", tally_class_of(c->monoid) == TALLY_CLASS_INDEXED},
                    {"FILLS_TILES", tally_cuda_fills_tiles(c)},
+                   {"FINDS_PLACES", tally_cuda_finds_places(c)},
                    {"LABEL_TILE", s->label_tile},
                    {"CELL_KIND", tally_cuda_cell_kind(c)},
                    {"CELL_BYTES", (int)s->label_bytes},

@@ -24,7 +24,11 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
         if (fill_tile(s, p, t, here, team, thread, has_base, base))
             continue;
 #endif
+#if FINDS_PLACES
+        finish_places(s, p, t, here, team, thread, in_turn, has_base, base);
+#else
         finish_tile(s, p, t, here, team, thread, in_turn, has_base, base);
+#endif
 #endif
     }
 }

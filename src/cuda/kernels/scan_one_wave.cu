@@ -128,6 +128,8 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
         finish_in_general(s, p, t, {0, 0}, 0, threadIdx.x, 1, has_base, base);
 #elif BY_WORDS
     finish_by_words<packed_stretch>(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
+#elif FINDS_PLACES
+    finish_places(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
 #else
     finish_tile(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
 #endif

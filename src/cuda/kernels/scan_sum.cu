@@ -234,7 +234,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     }
     return total;
 #endif
-#if FILLS_TILES /* The first of equals has the lowest index of all; it is made of a position in the tile, with 32 bits. \
+#if IS_INDEXED /* The first of equals has the lowest index of all; it is made of a position in the tile, with 32 bits. \
                 */
     constexpr uint32 NOWHERE = 1u << 31;
     const int of_thread = thread * a_vector;
