@@ -422,6 +422,11 @@ bool tally_cuda_has_terms(const tally_computation *c) {
             tally_cuda_has_higher_moments(c));
 }
 
+bool tally_cuda_has_integer_terms(const tally_computation *c) {
+    return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && c->in_bytes <= 2 &&
+           !tally_dtype_is_float(c->desc.in);
+}
+
 bool tally_cuda_takes_vectors(const tally_computation *c) {
     return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && tally_dtype_is_float(c->desc.in) &&
            c->out_bytes == c->in_bytes;

@@ -116,6 +116,8 @@ int tally_cuda_differences(const tally_computation *computation);
 bool tally_cuda_finds_places(const tally_computation *computation);
 /* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */
 bool tally_cuda_has_terms(const tally_computation *computation);
+/* Whether these are sums of narrow integers, by scan_integers.cu. */
+bool tally_cuda_has_integer_terms(const tally_computation *computation);
 /* Whether this is one whose results are floats that take the elements' place, so that a thread goes through its stretch
  * a vector at a time. */
 bool tally_cuda_takes_vectors(const tally_computation *computation);

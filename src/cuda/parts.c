@@ -121,8 +121,8 @@ static const char *const scan_of_flags[] = {TILES, tally_cuda_kernels_scan_flags
                                             tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_places[] = {TILES, tally_cuda_kernels_scan_places, tally_cuda_kernels_scan_sum,
                                              tally_cuda_kernels_scan, NULL};
-static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
-                                            tally_cuda_kernels_scan, NULL};
+static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_integers, tally_cuda_kernels_scan_sum,
+                                            tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan, NULL};
 static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL};
 
 #define ONE_WAVE_TILES                                                                                                 \
@@ -134,7 +134,8 @@ static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL
 #define ONE_WAVE_WORDS                                                                                                 \
     ONE_WAVE_TILES, tally_cuda_kernels_scan_words, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 #define ONE_WAVE_TERMS                                                                                                 \
-    ONE_WAVE_TILES, tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
+    ONE_WAVE_TILES, tally_cuda_kernels_scan_integers, tally_cuda_kernels_scan_terms,                                   \
+        tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 
 static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
 static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
@@ -151,9 +152,13 @@ static const char *const places_of_keys[] = {ONE_WAVE_PLACES, tally_cuda_kernels
 static const char *const terms_of_segments[] = {ONE_WAVE_TERMS, tally_cuda_kernels_check_offsets, NULL};
 static const char *const terms_of_others[] = {ONE_WAVE_TERMS, tally_cuda_kernels_clear_words, NULL};
 
-static const char *const small_wave[] = {tally_cuda_kernels_small_tiles, ONE_WAVE_TILES,
-                                         tally_cuda_kernels_scan_terms,  tally_cuda_kernels_scan_one_wave,
-                                         entry_scan_small_wave,          NULL};
+static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
+                                         ONE_WAVE_TILES,
+                                         tally_cuda_kernels_scan_integers,
+                                         tally_cuda_kernels_scan_terms,
+                                         tally_cuda_kernels_scan_one_wave,
+                                         entry_scan_small_wave,
+                                         NULL};
 
 #define LOOK_BACK                                                                                                      \
     tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,                            \

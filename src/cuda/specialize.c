@@ -274,6 +274,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"WORD_TURNS", c->monoid == TALLY_MONOID_band || c->monoid == TALLY_MONOID_min},
                    {"TAKES_ABSOLUTES", c->monoid == TALLY_MONOID_maxabs || c->monoid == TALLY_MONOID_sumabs},
                    {"HAS_TERMS", tally_cuda_has_terms(c)},
+                   {"INTEGER_TERMS", tally_cuda_has_integer_terms(c)},
                    {"TAKES_VECTORS", tally_cuda_takes_vectors(c)},
                    {"NARROW_COLUMNS", s->narrow.columns},
                    {"NARROW_ITEMS", s->narrow.items},

@@ -15,7 +15,7 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #if BY_WORDS
         finish_by_words<packed_stretch>(s, p, t, here, team, thread, in_turn, has_base, base);
 #elif HAS_TERMS
-        if (!finish_terms(s, p, t, here, team, thread, in_turn, has_base, base))
+        if (!FINISH_TERMS(s, p, t, here, team, thread, in_turn, has_base, base))
             finish_in_general(s, p, t, here, team, thread, in_turn, has_base, base);
 #elif IN_WINDOW
         finish_in_window(s, p, t, here, team, thread, in_turn, has_base, base);

@@ -78,6 +78,12 @@ struct seen_elements {
     float largest; /* magnitude of elements of at most 4 bytes */
 };
 
+#if INTEGER_TERMS
+#define FINISH_TERMS finish_integers
+#else
+#define FINISH_TERMS finish_terms
+#endif
+
 constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
 struct scratch {

@@ -6,56 +6,27 @@ enum { OF_LANES = 1, OF_XOR, OF_BYTES, OF_COUNTS, OF_FLAGS, OF_MOMENTS }; /* DIF
 enum { A_VECTOR = 16 / sizeof(in_t), TILE_VECTORS = TILE / A_VECTOR, ITEM_BITS = 8 * sizeof(in_t) };
 
 #if DIFFERENCES == 6 /* OF_MOMENTS */
-typedef decltype(brief<acc_t>::squares) square_t;
-struct tile_sum {
+struct tile_sum : integer_sums {
     enum { WORDS = 1 + sizeof(square_t) / 4 };
-    uint32 all = 0;
-    square_t squares = 0;
 
     void put_words(uint32 *to) const {
-        to[0] = all;
+        to[0] = (uint32)all;
         memcpy(to + 1, &squares, sizeof squares);
     }
     void take_words(const uint32 *from) {
-        all = from[0];
+        all = (int32)from[0];
         memcpy(&squares, from + 1, sizeof squares);
-    }
-    void add(const tile_sum &more) {
-        all += more.all;
-        squares += more.squares;
-    }
-    void subtract(const tile_sum &less) {
-        all -= less.all;
-        squares -= less.squares;
-    }
-    template <class T> void add_word(uint32 word) {
-        if constexpr (sizeof(T) == 1) {
-            all = add_bytes<T>(word, all);
-            squares = add_squares_of_bytes<T>(word, squares);
-        } else {
-            const int32 low = (T)word, high = (T)(word >> 16);
-            all += (uint32)(low + high);
-            squares += (square_t)((int64)low * low);
-            squares += (square_t)((int64)high * high);
-        }
     }
     void add_vector(const uint32 *words) {
 #pragma unroll
         for (int w = 0; w < 4; w++)
             add_word<in_t>(words[w]);
     }
-    brief<acc_t> of(uint32 count) const {
-        brief<acc_t> sums;
-        sums.count = count;
-        sums.all = (int32)all;
-        sums.squares = squares;
-        return sums;
-    }
     acc_t accumulator(uint32 count) const {
-        return of(count).sum();
+        return moments<acc_t>(count);
     }
     result_t result(uint32 count, uint64) const {
-        return of(count).result(0);
+        return variance_of(0, spread(count), small_number(count));
     }
 };
 #else
@@ -149,8 +120,7 @@ struct tile_sums {
             uint32 there[4] = {all.x, all.y, all.z, all.w};
 #pragma unroll
             for (int w = 0; w < 4; w++) {
-                const int of_word = bits - w * 32;
-                there[w] &= __funnelshift_lc(~0u, 0, of_word < 0 ? 0 : of_word);
+                there[w] &= lowest_bits(bits - w * 32);
             }
             sum.add_vector(there);
         }

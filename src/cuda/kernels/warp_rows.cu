@@ -11,73 +11,7 @@ enum {
 
 /* ---- the lanes of a warp ---- */
 
-#if BRIEF_MOMENTS == 1
-/* Integers of one and two bytes have exact sums, which the warp adds up by an instruction each, and a lane adds bytes
- * four at a time. So a group needs no shift, and its end costs little: with distances in doubles var of 282 million u16
- * in segments of 811 took 48 instructions an element. */
-struct warp_lanes {
-    enum { PARTS = 16 / sizeof(uint32), OF_PART = 4 / sizeof(in_t), BITS = 8 * sizeof(in_t) };
-    typedef brief<acc_t> whole_t; /* of the warp */
-    typedef decltype(whole_t::squares) square_t;
-    static_assert(PARTS * OF_PART == VECTOR && WARP * MOST_VECTORS * VECTOR <= 1 << 15); /* a tile's sums fit */
-    int32 all;
-    square_t squares;
-
-    void begin(value_t, uint64) {
-        all = 0;
-        squares = 0;
-    }
-    void make_room(int) {}
-    template <class T> void add_part(uint32 word) {
-        if constexpr (sizeof(T) == 1) {
-            all = (int32)add_bytes<T>(word, (uint32)all);
-            squares = add_squares_of_bytes<T>(word, squares);
-        } else {
-            const int32 low = (T)word, high = (T)(word >> 16);
-            all += low + high;
-            squares += (square_t)((int64)low * low);
-            squares += (square_t)((int64)high * high);
-        }
-    }
-    void add_vector(const in_t *x, uint32) {
-        uint32 words[PARTS];
-        memcpy(words, x, sizeof words);
-#pragma unroll
-        for (int w = 0; w < PARTS; w++)
-            add_part<in_t>(words[w]);
-    }
-    /* The lowest bits of a word, as many as an element's place behind its beginning says. */
-    static uint32 bits_before(int elements, int w) {
-        const int bits = elements * BITS - w * 32;
-        return __funnelshift_lc(~0u, 0, bits < 0 ? 0 : bits);
-    }
-    void add_some(const in_t *x, uint32, int from, int to) {
-        uint32 words[PARTS];
-        memcpy(words, x, sizeof words);
-#pragma unroll
-        for (int w = 0; w < PARTS; w++)
-            add_part<in_t>(words[w] & bits_before(to, w) & ~bits_before(from, w));
-    }
-    whole_t whole(uint64, uint32 count) const {
-        enum { LOW_BITS = 27 }; /* 32 numbers of so many bits have a sum of 32 */
-        whole_t sums;
-        sums.count = count;
-        sums.all = (int32)add_lanes((uint32)all);
-        if constexpr (sizeof(square_t) == 4)
-            sums.squares = add_lanes(squares);
-        else
-            sums.squares = add_lanes((uint32)squares & ((1u << LOW_BITS) - 1)) +
-                           ((uint64)add_lanes((uint32)(squares >> LOW_BITS)) << LOW_BITS);
-        return sums;
-    }
-    static acc_t accumulator_of(const whole_t &sums) {
-        return sums.sum();
-    }
-    static result_t result_of(const whole_t &sums) {
-        return sums.result(0);
-    }
-};
-#elif MOMENTS
+#if MOMENTS
 /* All lanes take distances from the same shift, so their sums are added up without a division. The shift is the mean of
  * up to 32 elements: one that is far from the others then costs no more than two or three digits. */
 struct warp_lanes {
@@ -236,7 +170,7 @@ template <class Ends> struct warp_tile {
         is_inner = first && first + count < p.n;
     }
     void begin_group(const groups_args &p) {
-#if MOMENTS && BRIEF_MOMENTS != 1
+#if MOMENTS
         const uint32 end = ends.at < count ? ends.at : count, mine = from + threadIdx.x % WARP;
         sums.begin(from < end ? value_of(load(p.x + first + (mine < end ? mine : end - 1))) : value_t(0), first);
 #else
