@@ -331,7 +331,7 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || s->slot_bytes > MOST_BYTES)
         return;
     s->merged_tile = TALLY_CUDA_FOLD_BLOCK * (is_wide ? WIDE_ITEMS : ITEMS);
-    s->merged_mean = c->in_bytes < 4 || s->slot_bytes > 8 ? WIDE_MEAN : are_two ? MEAN_OF_TWO : MEAN;
+    s->merged_mean = c->in_bytes < 4 || s->slot_bytes > 8 ? WIDE_MEAN : are_two ? MEAN_OF_TWO : s->differences ? 8 : MEAN;
     s->merged_blocks = is_wide ? 4 : 8;
 }
 

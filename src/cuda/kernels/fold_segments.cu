@@ -231,8 +231,7 @@ struct tile_ends {
         if (threadIdx.x == 0)
             atomicOr(&p.told->crowded, 1);
         g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
-            tile_sum sum = sums.up_to(t, end < t.count ? end : t.count);
-            sum.subtract(sums.up_to(t, begin));
+            const tile_sum sum = sums.between(t, begin, end < t.count ? end : t.count);
             put_one(s, sums, p, t, p.out + segment, begin, end, sum);
         });
     }
@@ -242,11 +241,10 @@ inline void keep_differences(const tile_memory &s, const tile_sums &sums, const 
                              const tile_groups &g) {
     cut &c = p.cuts[blockIdx.x];
     if (g.open && g.ends)
-        c.before.write(sums.up_to(t, g.open).accumulator(g.open));
+        c.before.write(sums.between(t, 0, g.open).accumulator(g.open));
     const bool is_inner = g.open && !g.ends;
     const uint32 begin = s.goes_on ? sums.last : is_inner ? 0 : t.count;
-    tile_sum sum = sums.up_to(t, t.count);
-    sum.subtract(sums.up_to(t, begin));
+    const tile_sum sum = sums.between(t, begin, t.count);
     c.after.write(begin < t.count ? sum.accumulator(t.count - begin) : identity_as<acc_t>());
 }
 #endif
@@ -271,14 +269,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
 #endif
     if (is_given(p))
         return;
-    __shared__ tile_bytes<PLACE> memory;
+    __shared__ tile_bytes<PLACE + (DIFFERENCES ? 128 : 0)> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
 #if DIFFERENCES
     __shared__ tile_sums sums;
 #endif
     __shared__ tile_bytes<IS_IN_PLACE || DIFFERENCES ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
+#if DIFFERENCES
+    const tile t = begin_tile(p, memory.bytes, sums);
+#else
     const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
+#endif
     const uint64 number = blockIdx.x;
     const bool is_speculative = !p.checks_alone && number < p.speculative;
     uint32 refused = 0;

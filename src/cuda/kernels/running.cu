@@ -139,7 +139,7 @@ inline double root_of_variance(double x) {
 }
 template <class Out> inline Out output_of_variance(double x) {
     if constexpr (sizeof(Out) == 8)
-        return (uint32)__double2hiint(x) << 1 > 0xffe00000u ? NOT_A_NUMBER : x;
+        return value_t(0.5) != value_t(0) && (uint32)__double2hiint(x) << 1 > 0xffe00000u ? NOT_A_NUMBER : x;
     else
         return output_of_real<Out>((float)x);
 }

@@ -79,15 +79,15 @@ inline bool finish_integers(scratch &s, const scan_args &p, const tile &t, const
         sync_some<FINISHERS>(OF_TEAMS + team);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
+        /* A head's distance is 0, and it forgets what was before it. To multiply by 0 takes less than to select. */
         const double x = above_2_52((int32)value_of(items[k]));
-        if (GROUPS != ALL && (mine.heads >> k & 1)) {
-            sum = powers();
-            n = 0;
-            origin = x;
-        }
+        const bool is_head = GROUPS != ALL && (mine.heads >> k & 1);
+        origin = is_head ? x : origin;
         if (!REVERSE || k >= mine.absent) { /* no result follows items behind the end */
-            sum.add_distance(x - origin);
-            n += 1;
+            const double away = x - origin, keeps = is_head ? 0 : 1;
+            sum.distances = __fma_rn(sum.distances, keeps, away);
+            sum.squares = __fma_rn(sum.squares, keeps, away * away);
+            n = __fma_rn(n, keeps, 1);
         }
         results.put(memory, mine.stretch, k, variance_of(sum.distances, sum.squares, n));
     }

@@ -5,6 +5,38 @@
 enum { OF_LANES = 1, OF_XOR, OF_BYTES, OF_COUNTS, OF_FLAGS, OF_MOMENTS }; /* DIFFERENCES */
 enum { A_VECTOR = 16 / sizeof(in_t), TILE_VECTORS = TILE / A_VECTOR, ITEM_BITS = 8 * sizeof(in_t) };
 
+/* Starts to copy the block's tile as it lies in memory: with what precedes it in its first vector, which every difference
+ * leaves out. Returns how many elements precede it. Vectors that are not wholly the array's are copied one element at a
+ * time. */
+inline uint32 fetch_as_it_lies(const groups_args &p, const tile &t) {
+    const in_t *from = p.x + t.first;
+    if (!is_aligned(from)) {
+        fetch(t.x, p.x, p.n, t.first, t.count);
+        return 0;
+    }
+    const uint32 skew = (uint32)((uint64)from & 15) / sizeof(in_t), vectors = (skew + t.count + A_VECTOR - 1) / A_VECTOR;
+    const in_t *base = from - skew;
+    if (t.count == TILE && (skew == 0 || (t.first && t.first + TILE + A_VECTOR <= p.n))) {
+        fetch_words<16>(t.x, (const uint8 *)base);
+        if (skew && threadIdx.x == 0)
+            copy_async<16>(t.x + placed(TILE_VECTORS * 16), base + TILE);
+        return skew;
+    }
+#pragma unroll 1
+    for (uint32 v = threadIdx.x; v < vectors; v += BLOCK) {
+        const uint64 at = t.first + v * A_VECTOR; /* of its elements, and 'skew' more */
+        if (at >= skew && at - skew + A_VECTOR <= p.n) {
+            copy_async<16>(t.x + placed(v * 16), base + v * A_VECTOR);
+            continue;
+        }
+#pragma unroll 1
+        for (uint32 k = 0; k < A_VECTOR; k++)
+            if (at + k >= skew && at + k - skew < p.n)
+                *place_of<in_t>(t.x, v * A_VECTOR + k) = base[v * A_VECTOR + k];
+    }
+    return skew;
+}
+
 #if DIFFERENCES == 6 /* OF_MOMENTS */
 struct tile_sum : integer_sums {
     enum { WORDS = 1 + sizeof(square_t) / 4 };
@@ -87,56 +119,77 @@ struct tile_sum {
 };
 #endif
 
-/* What is up to each vector, and up to the tile's end, a word of each sum after the other. */
+/* What is up to each vector, or to each second one where sums would take half as much memory as elements, and up to the
+ * tile's end, a word of each sum after the other. */
 struct tile_sums {
-    enum { WORDS = tile_sum::WORDS, PITCH = TILE_VECTORS + 4 };
+    enum {
+        WORDS = tile_sum::WORDS,
+        SPAN = WORDS > 1 ? 2 : 1,
+        OF_SPAN = SPAN * A_VECTOR, /* elements */
+        PITCH = TILE_VECTORS / SPAN + 4
+    };
     alignas(16) uint32 words[WORDS][PITCH];
     tile_sum of_warp[WARPS];
     uint32 last; /* the beginning of the segment that goes on behind the tile */
+    uint32 skew; /* elements in front of the tile's first */
 
-    void put(uint32 vector, const tile_sum &sum) {
+    void put(uint32 at, const tile_sum &sum) {
         uint32 bits[WORDS];
         sum.put_words(bits);
 #pragma unroll
         for (int w = 0; w < WORDS; w++)
-            words[w][vector] = bits[w];
+            words[w][at] = bits[w];
     }
-    tile_sum get(uint32 vector) const {
-        uint32 bits[WORDS];
+    /* All elements before a position, and those in front of the tile. */
+    tile_sum up_to(const tile &t, uint32 position) const {
+        const uint32 at = position + skew, span = at / OF_SPAN;
+        const int bits = (int)(at % OF_SPAN) * ITEM_BITS;
+        uint32 of_span[WORDS];
 #pragma unroll
         for (int w = 0; w < WORDS; w++)
-            bits[w] = words[w][vector];
+            of_span[w] = words[w][span];
         tile_sum sum;
-        sum.take_words(bits);
+        sum.take_words(of_span);
+#pragma unroll
+        for (int v = 0; v < SPAN; v++)
+            if (bits > v * 128) {
+                const uint4 all = *place_of<uint4>(t.x, span * SPAN + v);
+                uint32 there[4] = {all.x, all.y, all.z, all.w};
+#pragma unroll
+                for (int w = 0; w < 4; w++)
+                    there[w] &= lowest_bits(bits - v * 128 - w * 32);
+                sum.add_vector(there);
+            }
         return sum;
     }
-    /* All elements before a position. */
-    tile_sum up_to(const tile &t, uint32 at) const {
-        const uint32 vector = at / A_VECTOR;
-        const int bits = (int)(at % A_VECTOR) * ITEM_BITS;
-        tile_sum sum = get(vector);
-        if (bits) {
-            const uint4 all = *place_of<uint4>(t.x, vector);
-            uint32 there[4] = {all.x, all.y, all.z, all.w};
-#pragma unroll
-            for (int w = 0; w < 4; w++) {
-                there[w] &= lowest_bits(bits - w * 32);
-            }
-            sum.add_vector(there);
-        }
+    tile_sum between(const tile &t, uint32 begin, uint32 end) const {
+        tile_sum sum = up_to(t, end);
+        sum.subtract(up_to(t, begin));
         return sum;
     }
 };
 
+/* Starts to copy the block's tile. */
+inline tile begin_tile(const groups_args &p, uint8 *x, tile_sums &s) {
+    const uint64 first = blockIdx.x * (uint64)TILE;
+    const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, x, x};
+    const uint32 skew = fetch_as_it_lies(p, t);
+    close_copies();
+    if (threadIdx.x == 0)
+        s.skew = skew;
+    return t;
+}
+
 /* Fills it. All threads of the block call this; it is known after the next barrier. */
 inline void add_up_tile(tile_sums &s, const tile &t) {
-    enum { MINE = TILE_VECTORS / BLOCK, AT_ONCE = MINE % 4 == 0 ? 4 : MINE % 2 == 0 ? 2 : 1 };
+    enum { SPAN = tile_sums::SPAN, MINE = TILE_VECTORS / BLOCK / SPAN, AT_ONCE = MINE % 4 == 0 ? 4 : MINE % 2 == 0 ? 2 : 1 };
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     tile_sum before[MINE], sum;
 #pragma unroll
-    for (int v = 0; v < MINE; v++) {
-        before[v] = sum;
-        const uint4 bits = *(const uint4 *)(t.x + placed((threadIdx.x * MINE + v) * 16));
+    for (int v = 0; v < MINE * SPAN; v++) {
+        if (v % SPAN == 0)
+            before[v / SPAN] = sum;
+        const uint4 bits = *(const uint4 *)(t.x + placed((threadIdx.x * MINE * SPAN + v) * 16));
         const uint32 words[4] = {bits.x, bits.y, bits.z, bits.w};
         sum.add_vector(words);
     }
@@ -177,7 +230,7 @@ inline void add_up_tile(tile_sums &s, const tile &t) {
     }
     if (threadIdx.x == BLOCK - 1) {
         base.add(own);
-        s.put(TILE_VECTORS, base);
+        s.put(TILE_VECTORS / SPAN, base);
     }
 }
 #endif
