@@ -70,7 +70,8 @@ inline bool finish_integers(scratch &s, const scan_args &p, const tile &t, const
     items.read(memory, shift, mine.stretch);
     double n = prefix.a0 + small_number(before.acc.count);
     const double sums = __fma_rn(prefix.a0, prefix.a1, (double)before.acc.all);
-    const int32 near = n > 0 ? __double2loint(sums * reciprocal(n) + 0x1.8p52) : 0;
+    const in_t *first = (const in_t *)(memory + shift) + (REVERSE ? t.count - 1 : 0); /* of all, if nothing precedes */
+    const int32 near = n > 0 ? __double2loint(sums * reciprocal(n) + 0x1.8p52) : (int32)value_of(load(first));
     powers sum = before.acc.from(near);
     sum.add_accumulator(prefix, prefix.a1 - near + prefix.a2);
     double origin = above_2_52(near);

@@ -129,7 +129,7 @@ struct tile_sums {
         PITCH = TILE_VECTORS / SPAN + 4
     };
     alignas(16) uint32 words[WORDS][PITCH];
-    tile_sum of_warp[WARPS];
+    alignas(16) uint8 of_warps[WARPS * sizeof(tile_sum)];
     uint32 last; /* the beginning of the segment that goes on behind the tile */
     uint32 skew; /* elements in front of the tile's first */
 
@@ -200,15 +200,16 @@ inline void add_up_tile(tile_sums &s, const tile &t) {
         if (lane >= d)
             sum.add(left);
     }
+    tile_sum *of_warps = (tile_sum *)s.of_warps;
     if (lane == WARP - 1)
-        s.of_warp[warp] = sum;
+        of_warps[warp] = sum;
     __syncthreads();
     tile_sum base = sum;
     base.subtract(own);
 #pragma unroll
     for (uint32 w = 0; w < WARPS; w++)
         if (w < warp)
-            base.add(s.of_warp[w]);
+            base.add(of_warps[w]);
 #pragma unroll
     for (int v = 0; v < MINE; v += AT_ONCE) {
         struct alignas(AT_ONCE * 4) few_words {
