@@ -13,19 +13,6 @@ static_assert(sizeof(cut) == CUT_BYTES);
 
 enum { NEAR = 8 /* chunks that a group may cross for one thread to fold their parts */ };
 
-/* The sum of what the lanes of a warp have, for all of them. */
-template <class T> inline T add_lanes(T value) {
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2)
-        value += __shfl_xor_sync(ALL_LANES, value, d);
-    return value;
-}
-#if TALLY_ARCHITECTURE >= 80
-template <> inline uint32 add_lanes(uint32 value) {
-    return __reduce_add_sync(ALL_LANES, value);
-}
-#endif
-
 /* ---- memory ---- */
 
 template <class T> __noinline__ void store_slowly(T *to, T value) {

@@ -4,36 +4,6 @@
  * (fold_cuts.cu). */
 enum { LONG_CROWDED = 1 << 14 /* segments of a tile, from which on fold_cuts.cu writes the results of empty ones */ };
 
-/* Groups that have ended. Moments are lowered some at a time, one by each lane, as to lower takes a warp a hundred
- * instructions, whether it has one or 32. */
-struct ended_groups {
-#if MOMENTS
-    warp_lanes::whole_t mine;
-    uint64 segment;
-    uint32 number = 0;
-
-    void add(const groups_args &p, const warp_lanes::whole_t &sums, uint64 ended, uint64, uint64) {
-        if (threadIdx.x % WARP == number) {
-            mine = sums;
-            segment = ended;
-        }
-        if (++number == WARP)
-            put_all(p);
-    }
-    void put_all(const groups_args &p) {
-        if (threadIdx.x % WARP < number)
-            put(p.out + segment, warp_lanes::result_of(mine));
-        number = 0;
-    }
-#else
-    void add(const groups_args &p, const acc_t &acc, uint64 ended, uint64 count, uint64 begin) {
-        if (threadIdx.x % WARP == 0)
-            put(p.out + ended, lower(acc, count, begin));
-    }
-    void put_all(const groups_args &) {}
-#endif
-};
-
 /* The offsets of a tile, as positions in it, 32 at a time, a lane each. An offset ends the segment before it. */
 struct ends_of_segments {
     bool is_speculative; /* whether nobody has waited for the check of the offsets */
@@ -45,7 +15,6 @@ struct ends_of_segments {
     uint64 next;   /* the next one */
     uint32 mine;   /* the lane's position; NONE behind the last */
     uint32 at;     /* that of the next one */
-    ended_groups ended;
 
     static constexpr uint32 NONE = ~0u;
 
@@ -76,13 +45,13 @@ struct ends_of_segments {
     template <class Tile> void end(const groups_args &p, Tile &t) {
         const uint32 lane = threadIdx.x % WARP;
         if (at > t.from) {
-            const auto sums = t.sums.whole(t.first, at - t.from);
+            const acc_t acc = t.sums.fold(t.first);
             if (is_speculative)
                 wait(p);
-            if (next > first && is_good)
-                ended.add(p, sums, next - 1, at - t.from, begin + t.from);
+            if (lane == 0 && next > first && is_good)
+                put(p.out + (next - 1), lower(acc, at - t.from, begin + t.from));
             else if (lane == 0 && next == first && next)
-                p.cuts[number].before.write(warp_lanes::accumulator_of(sums));
+                p.cuts[number].before.write(acc);
             t.from = at;
             pass(p, 1);
         } else if (at < t.from) { /* they do, so nothing is written */
@@ -132,7 +101,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
                                                          : p.first[number];
     t.ends.look(p);
     const acc_t open = t.fold(p, a);
-    t.ends.ended.put_all(p);
     /* It belongs to the segment before the next offset, unless that is the first of all or the one behind the last. */
     const bool goes_on = t.ends.next && t.ends.next <= p.segments;
     if (t.ends.is_speculative) /* the last launch relies on it */

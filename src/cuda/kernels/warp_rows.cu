@@ -15,7 +15,6 @@ enum {
 /* All lanes take distances from the same shift, so their sums are added up without a division. The shift is the mean of
  * up to 32 elements: one that is far from the others then costs no more than two or three digits. */
 struct warp_lanes {
-    typedef acc_t whole_t;
     running<acc_t> sums;
 
     void begin(value_t sample, uint64) {
@@ -39,17 +38,12 @@ struct warp_lanes {
             if (k >= from && k < to)
                 sums.add_from_shift(value_of(x[k]));
     }
-    whole_t whole(uint64, uint32) {
+    /* The first lane has the result. */
+    acc_t fold(uint64) {
 #pragma unroll
         for (int d = 1; d < WARP; d *= 2)
             sums.add_from([=](auto value) { return from_across(value, d); });
         return sums.sum();
-    }
-    static const acc_t &accumulator_of(const whole_t &acc) {
-        return acc;
-    }
-    static result_t result_of(const whole_t &acc) {
-        return lower(acc, 0, 0);
     }
 };
 #elif IS_ARGMIN || IS_ARGMAX
@@ -77,7 +71,7 @@ struct warp_lanes {
             if (k >= from && k < to)
                 lane[k % LANES].append(value_of(x[k]), value_t(0), at + k);
     }
-    acc_t whole(uint64 first, uint32) {
+    acc_t fold(uint64 first) {
         short_lane best = lane[0].sum();
 #pragma unroll
         for (int k = 1; k < LANES; k++)
@@ -88,9 +82,6 @@ struct warp_lanes {
         acc_t acc;
         acc.a0 = best.a0;
         acc.a1 = best.a1 == (uint32)NO_INDEX ? NO_INDEX : first + best.a1;
-        return acc;
-    }
-    static const acc_t &accumulator_of(const acc_t &acc) {
         return acc;
     }
 };
@@ -144,11 +135,8 @@ struct warp_lanes {
             if (k >= from && k < to)
                 own.add(k, value_of(there[k]), value_t(0), first + at + k);
     }
-    acc_t whole(uint64, uint32) {
+    acc_t fold(uint64) {
         return fold_warp_in_order(combine(before, own.take()));
-    }
-    static const acc_t &accumulator_of(const acc_t &acc) {
-        return acc;
     }
 };
 #endif
@@ -275,6 +263,6 @@ template <class Ends> struct warp_tile {
         }
         if (ends.at == count)
             ends.end(p, *this);
-        return from < count ? sums.accumulator_of(sums.whole(first, count - from)) : identity_as<acc_t>();
+        return from < count ? sums.fold(first) : identity_as<acc_t>();
     }
 };
