@@ -137,6 +137,7 @@ inline double root_of_variance(double x) {
     const double root = __fma_rn(__fma_rn(rest, 0.375, 0.5), rest * near, near);
     return (uint32)__double2hiint(x) - 0x00100000u < 0x7fe00000u ? root : x;
 }
+/* Every NaN is written as the same one; integers have none but that. */
 template <class Out> inline Out output_of_variance(double x) {
     if constexpr (sizeof(Out) == 8)
         return value_t(0.5) != value_t(0) && (uint32)__double2hiint(x) << 1 > 0xffe00000u ? NOT_A_NUMBER : x;
