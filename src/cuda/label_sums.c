@@ -15,7 +15,7 @@ enum {
     BLOCKS = 2,                            /* a processor, that count and move elements */
     FEW_FOLDED = 8192,                     /* groups, each of which a warp folds */
     FOLDING_BLOCKS = 16,                   /* a processor, of threads that take turns */
-    SPARE_GROUPS = 33,                     /* of a table */
+    SPARE_GROUPS = 64,                     /* of a table */
     BESIDE_TABLE = 16,                     /* bytes of shared memory */
     WARP = 32
 };

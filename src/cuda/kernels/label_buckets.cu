@@ -191,15 +191,14 @@ inline void add_stretch(word_table &table, const buckets_args &p, uint64 begin, 
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k += TOGETHER) {
             value_t value[TOGETHER];
-            uint32 g[TOGETHER];
-            bool is_there[TOGETHER];
+            uint32 at[TOGETHER];
 #pragma unroll
             for (int j = 0; j < TOGETHER; j++) {
                 value[j] = value_of(x[k + j]);
-                g[j] = label[k + j];
-                is_there[j] = (k + j) * WORD_THREADS < room && !(SKIPS_NAN && is_nan(value[j]));
+                const bool is_there = (k + j) * WORD_THREADS < room && !(SKIPS_NAN && is_nan(value[j]));
+                at[j] = table.place_of<HasHot>(is_there, label[k + j], hot);
             }
-            table.add<TOGETHER, HasHot>(value, g, is_there, hot);
+            table.add<TOGETHER>(value, at, hot);
         }
     }
 }
@@ -230,6 +229,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(bucket
     const bool has_hot = p.of.window->hot && hot < p.of.width;
     if (has_hot) {
         add_stretch<true>(table, p, begin, end, hot);
+        __syncthreads();
         table.give_hot(hot);
     } else {
         add_stretch<false>(table, p, begin, end, 0);

@@ -21,12 +21,11 @@ template <int Width, int Ahead> struct labelled {
     few<in_t, Width> x[Ahead];
     few<index_t, Width> label[Ahead];
 
-    template <class Args> void load_from(const Args &p, uint64 step, uint64 stride, uint64 steps) {
+    void load_from(const in_t *from, const index_t *labels, uint64 apart) {
 #pragma unroll
         for (int k = 0; k < Ahead; k++) {
-            const uint64 at = (step + k * stride < steps ? step + k * stride : steps - 1) * Width;
-            label[k] = load_few<Width>(p.labels + at);
-            x[k] = load_few<Width>(p.x + at);
+            label[k] = load_few<Width>(labels + k * apart);
+            x[k] = load_few<Width>(from + k * apart);
         }
     }
 };
@@ -34,20 +33,30 @@ template <int Width, int Ahead, bool IsAhead, class Args, class Take>
 inline void take_labelled(const Args &p, uint64 me, uint64 stride, Take take) {
     const bool are_aligned =
         ((uint64)p.x & (Width * sizeof(in_t) - 1)) == 0 && ((uint64)p.labels & (Width * sizeof(index_t) - 1)) == 0;
-    const uint64 steps = are_aligned ? p.n / Width : 0;
+    const uint64 steps = are_aligned ? p.n / Width : 0, mine = me < steps ? (steps - me - 1) / stride + 1 : 0;
+    const uint64 apart = stride * Width;
+    const in_t *from = p.x + me * Width;
+    const index_t *labels = p.labels + me * Width;
     labelled<Width, Ahead> next;
-    if (IsAhead && me < steps)
-        next.load_from(p, me, stride, steps);
-    for (uint64 step = me; step < steps; step += Ahead * stride) {
+    if (IsAhead && mine >= Ahead)
+        next.load_from(from, labels, apart);
+    for (uint64 rounds = mine / Ahead; rounds > 0; rounds--) {
         if (!IsAhead)
-            next.load_from(p, step, stride, steps);
+            next.load_from(from, labels, apart);
         const labelled<Width, Ahead> here = next;
-        if (IsAhead && step + Ahead * stride < steps)
-            next.load_from(p, step + Ahead * stride, stride, steps);
+        if (IsAhead && rounds > 1)
+            next.load_from(from + Ahead * apart, labels + Ahead * apart, apart);
 #pragma unroll
         for (int k = 0; k < Ahead; k++)
-            if (step + k * stride < steps)
-                take(here.x[k], here.label[k], (step + k * stride) * Width);
+            take(here.x[k], here.label[k], (uint64)(from - p.x) + k * apart);
+        from += Ahead * apart;
+        labels += Ahead * apart;
+    }
+#pragma unroll 1
+    for (uint64 rest = mine % Ahead; rest > 0; rest--) {
+        take(load_few<Width>(from), load_few<Width>(labels), (uint64)(from - p.x));
+        from += apart;
+        labels += apart;
     }
     for (uint64 i = steps * Width + me; i < p.n; i += stride) {
         few<in_t, 1> x;

@@ -20,15 +20,17 @@ enum {
     NO_NUMBER = 2 * ELEMENT_BIAS + 1,         /* the exponent of infinities and NaNs */
     HIGHEST_BIT = 32 * SUM_WORDS - 34, /* of the largest element. 2^32 of them leave the sign */
     MARGIN = 4,                       /* powers of two that elements may be larger than the sample's */
-    /* A table has elements of so many exponents, which take 40 or 69 bits. A block adds fewer than 2^23 of them, so no sum
-     * passes 63 or 92 bits. */
-    TABLE_EXPONENTS = 17,
+    /* A table has elements of so many exponents, which take 39 or 68 bits. A block adds fewer than 2^23 of them, so no sum
+     * passes 62 or 91 bits. */
+    TABLE_EXPONENTS = 16,
     TABLE_MARGIN = 1, /* as above, of elements in a table */
     TABLE_BIT = IS_WINDOW ? HIGHEST_BIT - FRACTION_BITS - MARGIN + TABLE_MARGIN - (TABLE_EXPONENTS - 1)
                           : 0, /* of the integer's bits */
     LEAST_HIGHEST = 20,        /* the lowest exponent of a table is at least 1 */
+    MOST_HIGHEST = NO_NUMBER - 1 + MARGIN - TABLE_MARGIN, /* and the highest that of a number */
     EXPONENT_BIT = IS_WIDE ? 21 : 24, /* of the upper word of an element without its sign, shifted by one bit */
-    SPARE_WORDS = 33 /* of a table, one for each lane whose element goes nowhere, and one for the hot group */
+    TABLE_SPAN = TABLE_EXPONENTS << EXPONENT_BIT,
+    SPARE_WORDS = 2 * WARP /* of a table: a word for each lane whose element goes nowhere, and one for the hot group's */
 };
 
 struct word_sum {
@@ -93,15 +95,18 @@ inline void add_to_all(uint32 *to, uint64 apart, const word_sum &sum) {
 /* ---- floats ---- */
 
 #if IS_WINDOW
-/* The bits of an element: all, or the upper ones, which have its sign and its exponent. */
+/* The bits of an element, and the upper ones, which have its sign and its exponent. */
 inline uint64 bits_of_element(double x) {
     return (uint64)__double_as_longlong(x);
 }
 inline uint32 bits_of_element(float x) {
     return __float_as_uint(x);
 }
-inline uint32 upper_word(value_t x) {
-    return (uint32)((uint64)bits_of_element(x) >> (IS_WIDE ? 32 : 0));
+inline uint32 upper_word(double x) {
+    return (uint32)__double2hiint(x);
+}
+inline uint32 upper_word(float x) {
+    return __float_as_uint(x);
 }
 inline uint32 exponent_of(value_t x) {
     return upper_word(x) << 1 >> EXPONENT_BIT;
@@ -179,7 +184,8 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sum
     atomicMax(&largest, mine);
     __syncthreads();
     if (threadIdx.x == 0) {
-        p.window->highest = largest + MARGIN > LEAST_HIGHEST ? largest + MARGIN : (uint32)LEAST_HIGHEST;
+        const uint32 highest = largest + MARGIN > LEAST_HIGHEST ? largest + MARGIN : (uint32)LEAST_HIGHEST;
+        p.window->highest = highest < MOST_HIGHEST ? highest : (uint32)MOST_HIGHEST;
         p.window->failed = 0;
     }
 #endif
@@ -218,23 +224,22 @@ struct word_table {
     uint32 begin, spare;
     bool failed = false; /* by an element outside the window */
     bool has_spilled = false;
-    table_number hot_sum = {};
-    uint32 hot_count = 0;
     uint64 first_bad = ~0ull;
 #if IS_WINDOW
-    uint32 highest, lowest, span; /* elements, shifted by one bit, from the lowest to span above it fit the table */
+    uint32 highest, lowest; /* elements, shifted by one bit, from the lowest to TABLE_SPAN above it fit the table */
     double scale;
 #endif
 
     word_table(const label_sums_args &args, uint32 *memory, uint32 first_group)
-        : p(args), words(memory), pitch(args.width + SPARE_WORDS), begin(first_group),
+        : p(args), words(stays_in_shared(memory)), pitch(args.width + SPARE_WORDS), begin(first_group),
           spare(args.width + threadIdx.x % WARP) {
 #if IS_WINDOW
         highest = p.window->highest;
-        const uint32 most = highest - (MARGIN - TABLE_MARGIN), least = most - (TABLE_EXPONENTS - 1);
+        const uint32 least = highest - (MARGIN - TABLE_MARGIN) - (TABLE_EXPONENTS - 1);
         lowest = least << EXPONENT_BIT;
-        span = (((most < NO_NUMBER ? most : NO_NUMBER - 1) - least + 1) << EXPONENT_BIT) - 1;
-        scale = __longlong_as_double((int64)(1023 + 127 + 23 - least) << 52);
+        uint32 upper = (1023 + ELEMENT_BIAS + (IS_WIDE ? 0 : FRACTION_BITS) - least) << 20;
+        hide(upper); /* the compiler would make it once more for each element */
+        scale = __hiloint2double((int)upper, 0);
 #endif
     }
 
@@ -250,37 +255,45 @@ struct word_table {
         return sum_of_number(number, LOWERS_BY_COUNT ? words[TABLE_WORDS * pitch + g] : 0);
     }
 
-    /* The integer of an element; false if the table does not take it. */
-    bool convert(value_t x, table_number *to) const {
+    /* The integer of an element that the table takes. */
+    table_number number_of(value_t x) const {
+        table_number number;
 #if IS_WINDOW
         const value_t size = IS_SUM_OF_ABSOLUTES ? absolute(x) : x;
-        const uint32 upper = upper_word(x), above = upper + upper - lowest;
-        if constexpr (HAS_FAST_DOUBLES && !IS_WIDE) {
-            const double number = __fma_rn((double)size, scale, 0x1.8p52); /* whose lower bits are the integer */
-            to->word[0] = (uint32)__double2loint(number);
-            to->word[1] = (uint32)__double2hiint(number) - 0x43380000;
+        if constexpr (HAS_FAST_DOUBLES && IS_WIDE) {
+            const double unit = (double)size * scale, high = __fma_rn(unit, 0x1p20, 0x1.8p52), /* the upper words */
+                low = __fma_rn(__fma_rn(high - 0x1.8p52, -0x1p-20, unit), 0x1p52, 0x1.8p52);
+            const int64 upper = __double_as_longlong(high) + (__double2hiint(low) - 0x43380000);
+            number.word[0] = (uint32)__double2loint(low);
+            number.word[1] = (uint32)upper;
+            number.word[TABLE_WORDS - 1] = (uint32)(upper >> 32) - 0x43380000;
+        } else if constexpr (HAS_FAST_DOUBLES) {
+            const double whole = __fma_rn((double)size, scale, 0x1.8p52); /* whose lower bits are the integer */
+            number.word[0] = (uint32)__double2loint(whole);
+            number.word[1] = (uint32)__double2hiint(whole) - 0x43380000;
         } else {
             uint64 low, high;
-            shifted(fraction_of(size), above >> EXPONENT_BIT & 31, (int)upper_word(size) < 0, &low, &high);
+            shifted(fraction_of(size), above_lowest(x) >> EXPONENT_BIT & 31, (int)upper_word(size) < 0, &low, &high);
 #pragma unroll
             for (int w = 0; w < TABLE_WORDS; w++)
-                to->word[w] = (uint32)(w < 2 ? low >> 32 * w : high);
+                number.word[w] = (uint32)(w < 2 ? low >> 32 * w : high);
         }
-        return above <= span;
 #else
-        const uint64 number = (uint64)lift_as<acc_t>(x, value_t(0), 0).a0;
-        to->word[0] = (uint32)number;
-        to->word[1] = (uint32)(number >> 32);
-        return true;
+        const uint64 integer = (uint64)lift_as<acc_t>(x, value_t(0), 0).a0;
+        number.word[0] = (uint32)integer;
+        number.word[1] = (uint32)(integer >> 32);
 #endif
+        return number;
     }
-    bool is_nothing(value_t x) const {
 #if IS_WINDOW
-        return IS_EXACT ? bits_of_element(x) == 0 : x == 0; /* a sum of only -0 is -0 */
-#else
-        return true;
-#endif
+    uint32 above_lowest(value_t x) const {
+        const uint32 upper = upper_word(x);
+        return upper + upper - lowest;
     }
+    static bool is_nothing(value_t x) {
+        return IS_EXACT ? bits_of_element(x) == 0 : x == 0; /* a sum of only -0 is -0 */
+    }
+#endif
 
     /* Adds numbers to groups; the atomic operations on a word are under way together. */
     template <int Count> void add_numbers(const table_number number[Count], const uint32 at[Count]) {
@@ -293,7 +306,7 @@ struct word_table {
             uint32 before[Count];
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                before[j] = add_shared(words + (w * pitch + at[j]), (uint32)word[j]);
+                before[j] = add_shared(words + w * pitch + at[j], (uint32)word[j]);
 #pragma unroll
             for (int j = 0; j < Count; j++)
                 word[j] = number[j].word[w + 1] + (word[j] >> 32) + (((uint64)before[j] + (uint32)word[j]) >> 32);
@@ -301,76 +314,74 @@ struct word_table {
 #pragma unroll
         for (int j = 0; j < Count; j++)
             if (IS_WINDOW || (uint32)word[j])
-                add_shared_only(words + ((TABLE_WORDS - 1) * pitch + at[j]), (uint32)word[j]);
+                add_shared_only(words + (TABLE_WORDS - 1) * pitch + at[j], (uint32)word[j]);
     }
 
-    /* Adds elements that are there to their groups, some at a time. */
-    template <int Count, bool TakesHot>
-    void add(const value_t x[Count], const uint32 g[Count], const bool is_there[Count], uint32 hot) {
+    /* Adds elements to their places in the table, some at a time. */
+    template <int Count> void add(const value_t x[Count], uint32 at[Count], uint32 hot) {
         table_number number[Count];
-        uint32 at[Count];
-        bool is_rare = false;
 #pragma unroll
-        for (int j = 0; j < Count; j++) {
-            const bool is_taken = convert(x[j], &number[j]), is_hot = TakesHot && is_there[j] && g[j] == hot;
-            at[j] = is_there[j] && is_taken && !is_hot ? g[j] : spare;
-            if (is_hot && is_taken)
-                hot_sum.add(number[j]);
-            hot_count += is_hot;
-            is_rare |= is_there[j] && !is_taken && !is_nothing(x[j]);
-        }
-        add_numbers<Count>(number, at);
+        for (int j = 0; j < Count; j++)
+            number[j] = number_of(x[j]);
         if (LOWERS_BY_COUNT)
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                add_shared_only(words + (TABLE_WORDS * pitch +
-                                         (is_there[j] && !(TakesHot && g[j] == hot) ? g[j] : spare)), 1);
+                add_shared_only(words + TABLE_WORDS * pitch + at[j], 1);
 #if IS_WINDOW
-        if (!is_rare)
-            return;
-        has_spilled = true;
+        uint32 bits = 0; /* one test for all elements, of which nearly all fit */
 #pragma unroll
         for (int j = 0; j < Count; j++)
-            if (is_there[j] && !is_nothing(x[j]) && !convert(x[j], &number[j]))
-                failed |= add_outside(p.totals + (begin + g[j]), p.groups, highest, x[j]);
+            bits |= above_lowest(x[j]);
+        if (bits >= TABLE_SPAN)
+#pragma unroll
+            for (int j = 0; j < Count; j++)
+                if (above_lowest(x[j]) >= TABLE_SPAN) {
+                    if (at[j] != spare && !is_nothing(x[j])) {
+                        const uint32 group = begin + (at[j] < p.width ? at[j] : hot);
+                        failed |= add_outside(p.totals + group, p.groups, highest, x[j]);
+                        has_spilled = true;
+                    }
+                    at[j] = spare;
+                }
 #endif
+        add_numbers<Count>(number, at);
+    }
+
+    /* The place of a group's element in the table. Each lane has a word of its own for the hot group, so that lanes need
+     * not wait for each other. */
+    template <bool HasHot> uint32 place_of(bool is_there, uint32 g, uint32 hot) const {
+        return !is_there ? spare : HasHot && g == hot ? spare + WARP : g;
     }
 
     /* What this block's threads have added of the hot group. */
     void give_hot(uint32 hot) {
-        for (int d = 1; d < WARP; d *= 2) {
-            hot_sum.add(from_across(hot_sum, d));
-            hot_count += from_across(hot_count, d);
-        }
-        const uint32 own = p.width + WARP;
-        if (threadIdx.x % WARP == 0) {
-            add_numbers<1>(&hot_sum, &own);
-            if (LOWERS_BY_COUNT)
-                add_shared_only(words + (TABLE_WORDS * pitch + own), hot_count);
-        }
-        __syncthreads();
+        if (threadIdx.x >= WARP)
+            return;
+        word_sum sum = sum_at(spare + WARP);
+        for (int d = 1; d < WARP; d *= 2)
+            sum.add(from_across(sum, d));
         if (threadIdx.x == 0)
-            add_to_all(p.totals + (begin + hot), p.groups, sum_at(own));
+            add_to_all(p.totals + (begin + hot), p.groups, sum);
     }
 
-    /* Some neighbouring elements of the input, from i, with those of the hot group or without. */
-    template <bool HasHot, bool TakesHot, int Count>
+    /* Some neighbouring elements of the input, from i. */
+    template <bool HasHot, int Count>
     void add_labelled(const few<in_t, Count> &x, const few<index_t, Count> &label, uint64 i, uint32 groups,
                       uint32 hot) {
         value_t value[Count];
-        uint32 g[Count];
-        bool is_there[Count], is_bad = false;
+        uint32 at[Count];
+        bool is_bad = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
             const index_t of = label.element[j];
+            const uint32 g = (uint32)of - begin;
             value[j] = value_of(x.element[j]);
-            g[j] = (uint32)of - begin;
             const bool is_good = sizeof(index_t) <= 4 ? (uint32)of < (uint32)p.groups : (uint64)of < p.groups;
-            const bool is_mine = HasHot && g[j] == hot ? TakesHot : g[j] < groups;
-            is_there[j] = (sizeof(index_t) <= 4 || is_good) && is_mine && !(SKIPS_NAN && is_nan(value[j]));
+            const bool is_mine = (sizeof(index_t) <= 4 || is_good) && g < groups;
+            at[j] = place_of<HasHot>(is_mine && !(SKIPS_NAN && is_nan(value[j])), g, hot);
             is_bad |= !is_good;
         }
-        add<Count, TakesHot>(value, g, is_there, hot);
+        add<Count>(value, at, hot);
         if (is_bad)
 #pragma unroll
             for (int j = 0; j < Count; j++)
@@ -378,19 +389,11 @@ struct word_table {
     }
 };
 
-/* Adds all elements of the block's share. The parts take those of the hot group in turns, so that most of the time a block
- * need only leave them out. */
+/* Adds all elements of the block's share. */
 template <bool HasHot>
 inline void add_all(word_table &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups, uint32 hot) {
-    uint32 turn = blockIdx.x % p.parts;
     take_labelled<WORD_WIDTH, WORD_AHEAD, false>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
-        if (HasHot && turn == 0) {
-            turn = (uint32)p.parts;
-            table.add_labelled<HasHot, HasHot>(x, label, i, groups, hot);
-        } else {
-            table.add_labelled<HasHot, false>(x, label, i, groups, hot);
-        }
-        turn--;
+        table.add_labelled<HasHot>(x, label, i, groups, hot);
     });
     __syncthreads();
     if (HasHot)
@@ -406,9 +409,9 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sum
     table.clear();
     __syncthreads();
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
-    const uint32 hot = p.window->hot;
-    if (hot)
-        add_all<true>(table, p, me, stride, groups, hot - 1 - begin);
+    const uint32 hot = p.window->hot - 1 - begin; /* there is none if the window has 0 */
+    if (p.window->hot && hot < groups)
+        add_all<true>(table, p, me, stride, groups, hot);
     else
         add_all<false>(table, p, me, stride, groups, 0);
 #pragma unroll
