@@ -3,8 +3,9 @@
  * one, to its table. */
 enum {
     BUCKET_TILE = BUCKET_THREADS * BUCKET_ITEMS,
-    AT_ONCE = 8,  /* elements of a thread that are loaded together */
-    TOGETHER = 4, /* of these, that it adds together */
+    TOGETHER = sizeof(in_t) == 8 ? 2 : 4, /* neighbouring elements that a thread adds together */
+    VECTORS = 2,                          /* of those, loaded together */
+    BATCH = VECTORS * TOGETHER
 };
 
 inline bool is_label(const buckets_args &p, index_t label) {
@@ -30,11 +31,18 @@ inline uint32 room_in(const buckets_args &p, uint64 tile) {
     return threadIdx.x < count ? count - threadIdx.x : 0;
 }
 
+/* The bucket of such a label. One more has those that are out of range. */
+inline uint32 bucket_of(const buckets_args &p, uint32 label) {
+    const uint32 bucket = label >> p.of.shift;
+    return bucket < MOST_BUCKETS ? bucket : (uint32)MOST_BUCKETS;
+}
+
 /* ---- how many elements a bucket has ---- */
 
 extern "C" __global__ void __launch_bounds__(BUCKET_THREADS) count_buckets(buckets_args p SIZED) {
     TAKE_SIZE(p.of.n)
-    __shared__ uint32 count[MOST_BUCKETS];
+    __shared__ uint32 memory[MOST_BUCKETS + 1];
+    uint32 *const count = stays_in_shared(memory);
     uint64 first_bad = ~0ull;
     for (uint32 b = threadIdx.x; b < MOST_BUCKETS; b += BUCKET_THREADS)
         count[b] = 0;
@@ -44,8 +52,7 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS) count_buckets(bucke
         load_tile(p, tile + threadIdx.x, room_in(p, tile), label, &first_bad);
 #pragma unroll
         for (int j = 0; j < BUCKET_ITEMS; j++)
-            if (label[j] != ~0u)
-                atomicAdd(&count[label[j] >> p.of.shift], 1u);
+            add_shared_only(count + bucket_of(p, label[j]), 1);
     }
     __syncthreads();
     for (uint32 b = threadIdx.x; b < p.of.buckets; b += BUCKET_THREADS)
@@ -97,8 +104,8 @@ extern "C" __global__ void __launch_bounds__(MOST_BUCKETS) place_buckets(buckets
 /* ---- moving ---- */
 
 struct bucket_memory {
-    uint32 count[MOST_BUCKETS]; /* of the tile's elements; then where they stand in the tile */
-    uint64 to[MOST_BUCKETS];    /* where they go, less that */
+    uint32 count[MOST_BUCKETS + 1]; /* of the tile's elements; then where they stand in the tile */
+    uint32 to[MOST_BUCKETS];        /* where they go, less that */
     uint32 of_warps[BUCKET_THREADS / WARP];
     uint32 total; /* elements of the tile whose labels are in range */
     uint32 label[BUCKET_TILE];
@@ -120,7 +127,7 @@ inline uint32 place_tile(bucket_memory &s, const buckets_args &p) {
         const uint32 b = threadIdx.x * EACH + k;
         s.count[b] = before;
         if (count[k])
-            s.to[b] = atomicAdd(p.next + b, (uint64)count[k]) - before;
+            s.to[b] = (uint32)atomicAdd(p.next + b, (uint64)count[k]) - before;
         before += count[k];
     }
     if (threadIdx.x == BUCKET_THREADS - 1)
@@ -129,33 +136,43 @@ inline uint32 place_tile(bucket_memory &s, const buckets_args &p) {
     return s.total;
 }
 
-inline void move_tile(bucket_memory &s, const buckets_args &p, uint64 tile) {
-    uint32 label[BUCKET_ITEMS], rank[BUCKET_ITEMS];
+/* A thread's elements of a tile. */
+struct bucket_items {
+    uint32 label[BUCKET_ITEMS];
     in_t x[BUCKET_ITEMS];
-    uint64 bad = ~0ull;
-    const uint32 room = room_in(p, tile);
-    load_tile(p, tile + threadIdx.x, room, label, &bad);
-    load_some<BUCKET_ITEMS>(p.of.x + tile + threadIdx.x, BUCKET_THREADS, room, x);
+
+    void load_from(const buckets_args &p, uint64 tile) {
+        uint64 bad = ~0ull;
+        const uint32 room = room_in(p, tile);
+        load_tile(p, tile + threadIdx.x, room, label, &bad);
+        load_some<BUCKET_ITEMS>(p.of.x + tile + threadIdx.x, BUCKET_THREADS, room, x);
+    }
+};
+
+/* The next tile, if any, is under way while this one is written. */
+inline void move_tile(bucket_memory &s, const buckets_args &p, bucket_items &mine, uint64 next) {
+    uint32 rank[BUCKET_ITEMS], *const counts = stays_in_shared(s.count);
     for (uint32 b = threadIdx.x; b < MOST_BUCKETS; b += BUCKET_THREADS)
         s.count[b] = 0;
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < BUCKET_ITEMS; j++)
-        rank[j] = label[j] != ~0u ? atomicAdd(&s.count[label[j] >> p.of.shift], 1u) : 0;
+        rank[j] = add_shared(counts + bucket_of(p, mine.label[j]), 1);
     __syncthreads();
     const uint32 count = place_tile(s, p);
 #pragma unroll
     for (int j = 0; j < BUCKET_ITEMS; j++)
-        if (label[j] != ~0u) {
-            const uint32 at = s.count[label[j] >> p.of.shift] + rank[j];
-            s.label[at] = label[j];
-            s.x[at] = x[j];
+        if (mine.label[j] != ~0u) {
+            const uint32 at = counts[mine.label[j] >> p.of.shift] + rank[j];
+            s.label[at] = mine.label[j];
+            s.x[at] = mine.x[j];
         }
     __syncthreads();
+    if (next < p.of.n)
+        mine.load_from(p, next);
 #pragma unroll 4
     for (uint32 at = threadIdx.x; at < count; at += BUCKET_THREADS) {
-        const uint32 here = s.label[at];
-        const uint64 to = s.to[here >> p.of.shift] + at;
+        const uint32 here = s.label[at], to = s.to[here >> p.of.shift] + at; /* there are fewer than 2^32 elements */
         p.moved_x[to] = s.x[at];
         p.moved_labels[to] = (uint16)(here & (p.of.width - 1));
     }
@@ -174,29 +191,40 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(
     extern __shared__ __align__(16) uint8 bucket_bytes[];
     bucket_memory &s = *(bucket_memory *)bucket_bytes;
     clear_totals_of_groups(p);
-    for (uint64 tile = blockIdx.x * (uint64)BUCKET_TILE; tile < p.of.n; tile += gridDim.x * (uint64)BUCKET_TILE)
-        move_tile(s, p, tile);
+    const uint64 stride = gridDim.x * (uint64)BUCKET_TILE;
+    uint64 tile = blockIdx.x * (uint64)BUCKET_TILE;
+    bucket_items mine;
+    if (tile < p.of.n)
+        mine.load_from(p, tile);
+    for (; tile < p.of.n; tile += stride)
+        move_tile(s, p, mine, tile + stride);
 }
 
 /* ---- adding ---- */
 
+/* By vectors that begin before the stretch or end behind it. */
 template <bool HasHot>
 inline void add_stretch(word_table &table, const buckets_args &p, uint64 begin, uint64 end, uint32 hot) {
-    for (uint64 i = begin + threadIdx.x; i < end; i += AT_ONCE * WORD_THREADS) {
-        const uint32 room = end - i < AT_ONCE * WORD_THREADS ? (uint32)(end - i) : (uint32)AT_ONCE * WORD_THREADS;
-        uint16 label[AT_ONCE];
-        in_t x[AT_ONCE];
-        load_some<AT_ONCE>(p.moved_labels + i, WORD_THREADS, room, label);
-        load_some<AT_ONCE>(p.moved_x + i, WORD_THREADS, room, x);
+    const uint32 count = (uint32)(end - begin);
+    for (uint64 i = begin / TOGETHER * TOGETHER + TOGETHER * threadIdx.x; i < end; i += BATCH * WORD_THREADS) {
+        few<in_t, TOGETHER> x[VECTORS];
+        few<uint16, TOGETHER> label[VECTORS];
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k += TOGETHER) {
+        for (int k = 0; k < VECTORS; k++) {
+            const uint64 at = i + k * TOGETHER * WORD_THREADS;
+            label[k] = load_few<TOGETHER>(p.moved_labels + (at < end ? at : i));
+            x[k] = load_few<TOGETHER>(p.moved_x + (at < end ? at : i));
+        }
+#pragma unroll
+        for (int k = 0; k < VECTORS; k++) {
             value_t value[TOGETHER];
             uint32 at[TOGETHER];
 #pragma unroll
             for (int j = 0; j < TOGETHER; j++) {
-                value[j] = value_of(x[k + j]);
-                const bool is_there = (k + j) * WORD_THREADS < room && !(SKIPS_NAN && is_nan(value[j]));
-                at[j] = table.place_of<HasHot>(is_there, label[k + j], hot);
+                const uint32 number = (uint32)(i - begin) + k * TOGETHER * WORD_THREADS + j; /* in the stretch */
+                value[j] = value_of(x[k].element[j]);
+                at[j] = table.place_of<HasHot>(number < count && !(SKIPS_NAN && is_nan(value[j])), label[k].element[j],
+                                               hot);
             }
             table.add<TOGETHER>(value, at, hot);
         }
