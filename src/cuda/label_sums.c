@@ -13,7 +13,10 @@ enum {
     LEAST_TO_SAMPLE = 1 << 22,             /* elements, where nothing but a hot group is looked for */
     MOST_SHIFT = 16,                       /* of a bucket's groups, whose numbers have 16 bits */
     BLOCKS = 2,                            /* a processor, that count and move elements */
+    SAMPLING_BLOCKS = 8,                   /* that look at elements, of 2048 each */
     FEW_FOLDED = 8192,                     /* groups, each of which a warp folds */
+    SOME_FOLDED = 1 << 18,                 /* groups, each of which some threads fold */
+    FOLDERS = 4,                           /* of those: neighbouring groups still fill a sector */
     FOLDING_BLOCKS = 16,                   /* a processor, of threads that take turns */
     SPARE_GROUPS = 64,                     /* of a table */
     BESIDE_TABLE = 16,                     /* bytes of shared memory */
@@ -135,7 +138,6 @@ tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     static const char end[] = "launching the end of a reduction by labels";
-    const bool are_few = a->shape.groups < FEW_FOLDED;
     tally_cuda_label_sums_args args = {.x = tally_cuda_address(a->x),
                                        .labels = tally_cuda_address(a->labels),
                                        .partials = l->workspace + cut->labels.sums.partials,
@@ -148,15 +150,18 @@ tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
                                        .chunks = cut->labels.sums.chunks,
                                        .parts = cut->labels.sums.parts,
                                        .width = cut->labels.sums.width,
-                                       .lanes = are_few ? WARP : 1,
+                                       .lanes = a->shape.groups < FEW_FOLDED    ? WARP
+                                                : a->shape.groups < SOME_FOLDED ? FOLDERS
+                                                                                : 1,
                                        .skips = tally_cuda_leaves_out(l)};
-    const tally_cuda_grid one = {.x = 1, .threads = TALLY_CUDA_WORD_BLOCK};
+    const tally_cuda_grid sample = {.x = 1 + (l->plan->sizes.has_window ? SAMPLING_BLOCKS : 0),
+                                    .threads = TALLY_CUDA_WORD_BLOCK};
     const tally_cuda_grid fold = {
         .x = tally_cuda_blocks_for(l->plan->device, a->shape.groups * args.lanes, TALLY_CUDA_BLOCK, FOLDING_BLOCKS),
         .threads = TALLY_CUDA_BLOCK};
     tally_status status = TALLY_OK;
     if (l->plan->sizes.has_window || (k->find_window && a->shape.extent >= LEAST_TO_SAMPLE))
-        status = tally_cuda_enqueue(l, k->find_window, one, &args, "launching a look at a few elements");
+        status = tally_cuda_enqueue(l, k->find_window, sample, &args, "launching a look at a few elements");
     if (status == TALLY_OK)
         status = cut->labels.sums.buckets ? launch_buckets(l, &args) : launch_parts(l, &args);
     if (status == TALLY_OK)
