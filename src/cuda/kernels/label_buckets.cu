@@ -4,8 +4,7 @@
 enum {
     BUCKET_TILE = BUCKET_THREADS * BUCKET_ITEMS,
     TOGETHER = sizeof(in_t) == 8 ? 2 : 4, /* neighbouring elements that a thread adds together */
-    VECTORS = 2,                          /* of those, loaded together */
-    BATCH = VECTORS * TOGETHER
+    AT_ONCE = 2                           /* such vectors that are loaded together */
 };
 
 inline bool is_label(const buckets_args &p, index_t label) {
@@ -206,17 +205,17 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(
 template <bool HasHot>
 inline void add_stretch(word_table &table, const buckets_args &p, uint64 begin, uint64 end, uint32 hot) {
     const uint32 count = (uint32)(end - begin);
-    for (uint64 i = begin / TOGETHER * TOGETHER + TOGETHER * threadIdx.x; i < end; i += BATCH * WORD_THREADS) {
-        few<in_t, TOGETHER> x[VECTORS];
-        few<uint16, TOGETHER> label[VECTORS];
+    for (uint64 i = begin / TOGETHER * TOGETHER + TOGETHER * threadIdx.x; i < end; i += AT_ONCE * TOGETHER * WORD_THREADS) {
+        few<in_t, TOGETHER> x[AT_ONCE];
+        few<uint16, TOGETHER> label[AT_ONCE];
 #pragma unroll
-        for (int k = 0; k < VECTORS; k++) {
+        for (int k = 0; k < AT_ONCE; k++) {
             const uint64 at = i + k * TOGETHER * WORD_THREADS;
             label[k] = load_few<TOGETHER>(p.moved_labels + (at < end ? at : i));
             x[k] = load_few<TOGETHER>(p.moved_x + (at < end ? at : i));
         }
 #pragma unroll
-        for (int k = 0; k < VECTORS; k++) {
+        for (int k = 0; k < AT_ONCE; k++) {
             value_t value[TOGETHER];
             uint32 at[TOGETHER];
 #pragma unroll
