@@ -281,12 +281,11 @@ struct word_table {
 #if IS_WINDOW
         const value_t size = IS_SUM_OF_ABSOLUTES ? absolute(x) : x;
         if constexpr (HAS_FAST_DOUBLES && IS_WIDE) {
-            const double unit = (double)size * scale, high = __fma_rn(unit, 0x1p20, 0x1.8p52), /* the upper words */
-                low = __fma_rn(__fma_rn(high - 0x1.8p52, -0x1p-20, unit), 0x1p52, 0x1.8p52);
-            const int64 upper = __double_as_longlong(high) + (__double2hiint(low) - 0x43380000);
+            const double unit = (double)size * scale, high = __fma_rd(unit, 0x1p20, 0x1.8p52), /* the upper words */
+                low = __fma_rn(__fma_rn(high - 0x1.8p52, -0x1p-20, unit), 0x1p52, 0x1p52);   /* and the rest, positive */
             number.word[0] = (uint32)__double2loint(low);
-            number.word[1] = (uint32)upper;
-            number.word[TABLE_WORDS - 1] = (uint32)(upper >> 32) - 0x43380000;
+            number.word[1] = (uint32)__double2loint(high);
+            number.word[TABLE_WORDS - 1] = (uint32)__double2hiint(high) - 0x43380000;
         } else if constexpr (HAS_FAST_DOUBLES) {
             const double whole = __fma_rn((double)size, scale, 0x1.8p52); /* whose lower bits are the integer */
             number.word[0] = (uint32)__double2loint(whole);
