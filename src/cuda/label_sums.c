@@ -14,9 +14,7 @@ enum {
     MOST_SHIFT = 16,                       /* of a bucket's groups, whose numbers have 16 bits */
     BLOCKS = 2,                            /* a processor, that count and move elements */
     SAMPLING_BLOCKS = 8,                   /* that look at elements, of 2048 each */
-    FEW_FOLDED = 8192,                     /* groups, each of which a warp folds */
-    SOME_FOLDED = 1 << 18,                 /* groups, each of which some threads fold */
-    FOLDERS = 4,                           /* of those: neighbouring groups still fill a sector */
+    FOLDERS = 1 << 18,                     /* threads that fold, if they have enough chunks */
     FOLDING_BLOCKS = 16,                   /* a processor, of threads that take turns */
     SPARE_GROUPS = 64,                     /* of a table */
     BESIDE_TABLE = 16,                     /* bytes of shared memory */
@@ -150,10 +148,10 @@ tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
                                        .chunks = cut->labels.sums.chunks,
                                        .parts = cut->labels.sums.parts,
                                        .width = cut->labels.sums.width,
-                                       .lanes = a->shape.groups < FEW_FOLDED    ? WARP
-                                                : a->shape.groups < SOME_FOLDED ? FOLDERS
-                                                                                : 1,
+                                       .lanes = 1,
                                        .skips = tally_cuda_leaves_out(l)};
+    while (args.lanes < WARP && 2 * args.lanes * args.groups <= FOLDERS)
+        args.lanes *= 2;
     const tally_cuda_grid sample = {.x = 1 + (l->plan->sizes.has_window ? SAMPLING_BLOCKS : 0),
                                     .threads = TALLY_CUDA_WORD_BLOCK};
     const tally_cuda_grid fold = {

@@ -173,9 +173,9 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
 }
 
 /* Thread 0, when everything in the tile is folded. 'whole' is the tile's accumulator where it has no head. */
-inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_groups &g, uint32 heads,
+inline void keep_ends(const tile_memory &s, const groups_args &p, uint64 number, const tile_groups &g, uint32 heads,
                       const acc_t &whole) {
-    cut &c = p.cuts[blockIdx.x];
+    cut &c = p.cuts[number];
     if (g.open && g.ends)
         c.before.write(heads ? *(const acc_t *)s.before : whole);
     if (s.goes_on)
@@ -196,20 +196,12 @@ inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     __syncthreads();
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
-    TAKE_TILES(p)
-#if SIZE_ON_DEVICE
-    if (blockIdx.x >= p.tiles)
-        return;
-#endif
-    if (is_given(p))
-        return;
+inline void fold_segments_of(const groups_args &p, uint64 number) {
     __shared__ tile_bytes<PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
-    const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
-    const uint64 number = blockIdx.x;
+    const tile t = begin_tile(p, number, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
     const bool is_speculative = !p.checks_alone && number < p.speculative;
     uint32 refused = 0;
     tile_groups g;
@@ -257,7 +249,27 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         put_segments(s, p, t, g, are_short);
     __syncthreads();
     if (threadIdx.x == 0)
-        keep_ends(s, p, g, heads, whole);
+        keep_ends(s, p, number, g, heads, whole);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
+    TAKE_TILES(p)
+#if SIZE_ON_DEVICE
+    if (blockIdx.x >= p.tiles)
+        return;
+#endif
+    if (is_given(p)) {
+        wait_for_last();
+        return;
+    }
+#if TAKES_TURNS /* 65536 blocks that find nothing to do take 40 us on an H200 */
+    for (uint64 number = blockIdx.x; number < p.tiles; number += gridDim.x) {
+        fold_segments_of(p, number);
+        __syncthreads();
+    }
+#else
+    fold_segments_of(p, blockIdx.x);
+#endif
 }
 
 /* ---- the launch before ---- */
@@ -312,6 +324,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p S
     TAKE_TILES(p)
     let_next_start(); /* the launch before only clears, and it has waited for all before it */
     wait_for_last();
+    if (is_given(p)) {
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            p.told->refused = REFUSED_BAD;
+        return;
+    }
     if (p.check_before) {
         const bool are_few = p.segments && p.segments < p.tiles;
         tell(are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p), p.refuses_empty, &p.told->refused,

@@ -336,6 +336,28 @@ struct word_table {
                 add_shared_only(words + (TABLE_WORDS - 1) * pitch + at[j], (uint32)word[j]);
     }
 
+#if IS_WINDOW
+    /* Elements that do not fit the table are added to all bits. Those that are 0 need not be added. */
+    template <int Count> void add_rare(const value_t x[Count], uint32 at[Count], uint32 hot) {
+        bool is_rare = !HAS_FAST_DOUBLES; /* there 0 has an integer that is none */
+#pragma unroll
+        for (int j = 0; j < Count; j++)
+            is_rare |= above_lowest(x[j]) >= TABLE_SPAN && !is_nothing(x[j]);
+        if (!is_rare)
+            return;
+#pragma unroll
+        for (int j = 0; j < Count; j++)
+            if (above_lowest(x[j]) >= TABLE_SPAN) {
+                if (at[j] != spare && !is_nothing(x[j])) {
+                    const uint32 group = begin + (at[j] < p.width ? at[j] : hot);
+                    failed |= add_outside(p.totals + group, p.groups, highest, x[j]);
+                    has_spilled = true;
+                }
+                at[j] = spare;
+            }
+    }
+#endif
+
     /* Adds elements to their places in the table, some at a time. */
     template <int Count> void add(const value_t x[Count], uint32 at[Count], uint32 hot) {
         table_number number[Count];
@@ -352,16 +374,7 @@ struct word_table {
         for (int j = 0; j < Count; j++)
             bits |= above_lowest(x[j]);
         if (bits >= TABLE_SPAN)
-#pragma unroll
-            for (int j = 0; j < Count; j++)
-                if (above_lowest(x[j]) >= TABLE_SPAN) {
-                    if (at[j] != spare && !is_nothing(x[j])) {
-                        const uint32 group = begin + (at[j] < p.width ? at[j] : hot);
-                        failed |= add_outside(p.totals + group, p.groups, highest, x[j]);
-                        has_spilled = true;
-                    }
-                    at[j] = spare;
-                }
+            add_rare<Count>(x, at, hot);
 #endif
         add_numbers<Count>(number, at);
     }
