@@ -203,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(
 
 /* By vectors that begin before the stretch or end behind it. */
 template <bool HasHot>
-inline void add_stretch(word_table &table, const buckets_args &p, uint64 begin, uint64 end, uint32 hot) {
+inline void add_stretch(word_table<false> &table, const buckets_args &p, uint64 begin, uint64 end, uint32 hot) {
     const uint32 count = (uint32)(end - begin);
     for (uint64 i = begin / TOGETHER * TOGETHER + TOGETHER * threadIdx.x; i < end; i += AT_ONCE * TOGETHER * WORD_THREADS) {
         few<in_t, TOGETHER> x[AT_ONCE];
@@ -222,10 +222,10 @@ inline void add_stretch(word_table &table, const buckets_args &p, uint64 begin, 
             for (int j = 0; j < TOGETHER; j++) {
                 const uint32 number = (uint32)(i - begin) + k * TOGETHER * WORD_THREADS + j; /* in the stretch */
                 value[j] = value_of(x[k].element[j]);
-                at[j] = table.place_of<HasHot>(number < count && !(SKIPS_NAN && is_nan(value[j])), label[k].element[j],
+                at[j] = table.template place_of<HasHot>(number < count && !(SKIPS_NAN && is_nan(value[j])), label[k].element[j],
                                                hot);
             }
-            table.add<TOGETHER>(value, at, hot);
+            table.template add<TOGETHER>(value, at, hot);
         }
     }
 }
@@ -247,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(bucket
     const uint64 task = blockIdx.x - p.of.tasks[bucket], begin = p.starts[bucket] + task * p.task;
     const uint64 end = begin + p.task < p.starts[bucket + 1] ? begin + p.task : p.starts[bucket + 1];
     const uint64 first = (uint64)bucket << p.of.shift;
-    word_table table(p.of, (uint32 *)word_memory + 4, (uint32)first);
+    word_table<false> table(p.of, (uint32 *)word_memory + 4, (uint32)first);
     table.clear();
     if (threadIdx.x == 0)
         has_spilled = 0;

@@ -32,7 +32,7 @@ enum {
     MOST_HIGHEST = NO_NUMBER - 1 + MARGIN - TABLE_MARGIN, /* and the highest that of a number */
     EXPONENT_BIT = IS_WIDE ? 21 : 24, /* of the upper word of an element without its sign, shifted by one bit */
     TABLE_SPAN = TABLE_EXPONENTS << EXPONENT_BIT,
-    SPARE_WORDS = 2 * WARP /* of a table: a word for each lane whose element goes nowhere, and one for the hot group's */
+    SPARE_WORDS = 4 * WARP /* of a table: two for each lane whose element goes nowhere, and two for the hot group's */
 };
 
 struct word_sum {
@@ -237,12 +237,34 @@ __noinline__ bool add_outside(uint32 *total, uint64 groups, uint32 highest, valu
     return false;
 }
 
+/* The half of a word that is group g's: a number with a sign, as the lower half may have borrowed from the upper. */
+inline uint32 half_of(uint32 word, uint32 g) {
+    const int lower = (int16)word;
+    return (uint32)(g & 1 ? (int)(word - lower) >> 16 : lower);
+}
+
+/* Adds to all bits what the halves of a word miss of an addition to place 'at', which is for group 'group' of the table. */
+__noinline__ void add_missing(uint32 *totals, uint64 groups, uint32 width, uint32 at, uint32 group, uint32 before,
+                              uint32 added, uint32 wanted) {
+    for (uint32 half = 0; half < 2; half++) {
+        const bool is_own = half == (at & 1);
+        const uint32 missing = (is_own ? wanted : 0) - (half_of(before + added, half) - half_of(before, half));
+        const uint32 g = is_own ? group : at ^ 1;
+        if (missing == 0 || g >= width)
+            continue;
+        table_number number = {};
+        number.word[TABLE_WORDS - 1] = missing;
+        add_to_all(totals + g, groups, sum_of_number(number, 0));
+    }
+}
+
 /* The table of 'width' groups: the lowest words of the integers, the next ones, then numbers of elements. Its group g is
  * group 'begin' + g of all. */
-struct word_table {
+template <bool Halves> struct word_table {
     const label_sums_args &p;
     uint32 *words;
     uint32 pitch; /* from a word of an integer to the next */
+    uint32 counts; /* where numbers of elements begin */
     uint32 begin, spare;
     bool failed = false; /* by an element outside the window */
     bool has_spilled = false;
@@ -254,7 +276,8 @@ struct word_table {
 
     word_table(const label_sums_args &args, uint32 *memory, uint32 first_group)
         : p(args), words(stays_in_shared(memory)), pitch(args.width + SPARE_WORDS), begin(first_group),
-          spare(args.width + threadIdx.x % WARP) {
+          spare(args.width + 2 * WARP + slot()) {
+        counts = (TABLE_WORDS - 1) * pitch + (Halves ? pitch / 2 : pitch);
 #if IS_WINDOW
         highest = p.window->highest;
         const uint32 least = highest - (MARGIN - TABLE_MARGIN) - (TABLE_EXPONENTS - 1);
@@ -265,16 +288,34 @@ struct word_table {
 #endif
     }
 
+    /* A lane's place among others: each has a bank, and a word of halves. */
+    static uint32 slot() {
+        const uint32 lane = threadIdx.x % WARP;
+        return 2 * lane + lane / (WARP / 2);
+    }
+
     void clear() {
-        for (uint32 k = threadIdx.x; k < ROW_WORDS * pitch; k += WORD_THREADS)
+        for (uint32 k = threadIdx.x; k < counts + LOWERS_BY_COUNT * pitch; k += WORD_THREADS)
             words[k] = 0;
+    }
+    /* A word of an integer; w is below ROW_WORDS. */
+    uint32 word_at(uint32 w, uint32 g) const {
+        if (w == TABLE_WORDS)
+            return words[counts + g];
+        if (!Halves || w + 1 < TABLE_WORDS)
+            return words[w * pitch + g];
+        return half_of(words[w * pitch + g / 2], g);
     }
     word_sum sum_at(uint32 g) const {
         table_number number;
 #pragma unroll
         for (int w = 0; w < TABLE_WORDS; w++)
-            number.word[w] = words[w * pitch + g];
-        return sum_of_number(number, LOWERS_BY_COUNT ? words[TABLE_WORDS * pitch + g] : 0);
+            number.word[w] = word_at(w, g);
+        return sum_of_number(number, LOWERS_BY_COUNT ? word_at(TABLE_WORDS, g) : 0);
+    }
+
+    uint32 place_of_half(uint32 g) const {
+        return (TABLE_WORDS - 1) * pitch + g / 2;
     }
 
     /* The integer of an element that the table takes. */
@@ -317,7 +358,7 @@ struct word_table {
 #endif
 
     /* Adds numbers to groups; the atomic operations on a word are under way together. */
-    template <int Count> void add_numbers(const table_number number[Count], const uint32 at[Count]) {
+    template <int Count> void add_numbers(const table_number number[Count], const uint32 at[Count], uint32 hot) {
         uint64 word[Count];
 #pragma unroll
         for (int j = 0; j < Count; j++)
@@ -332,10 +373,37 @@ struct word_table {
             for (int j = 0; j < Count; j++)
                 word[j] = number[j].word[w + 1] + (word[j] >> 32) + (((uint64)before[j] + (uint32)word[j]) >> 32);
         }
+        if constexpr (Halves) {
+            add_halves<Count>(word, at, hot);
+            return;
+        }
 #pragma unroll
         for (int j = 0; j < Count; j++)
             if (IS_WINDOW || (uint32)word[j])
                 add_shared_only(words + (TABLE_WORDS - 1) * pitch + at[j], (uint32)word[j]);
+    }
+
+    /* The highest words, in halves. An addition may pass what a half holds. It sees so by what stood there: so nothing
+     * is lost if it adds to all bits by what the halves are wrong. A number's word has 8 bits. */
+    template <int Count> void add_halves(const uint64 word[Count], const uint32 at[Count], uint32 hot) {
+        enum { NEAR = 1 << 9 };
+        uint32 before[Count], added[Count];
+        bool are_near = false;
+#pragma unroll
+        for (int j = 0; j < Count; j++) {
+            added[j] = __funnelshift_l(0, (uint32)word[j], at[j] * 16); /* by the lower five bits */
+            before[j] = add_shared(words + place_of_half(at[j]), added[j]);
+        }
+#pragma unroll
+        for (int j = 0; j < Count; j++)
+            are_near |= at[j] < spare - slot() &&
+                        __funnelshift_l(0, before[j], at[j] * 16 + 16) - (0x80000000 - (NEAR << 16)) < 2u * NEAR << 16;
+        if (are_near)
+#pragma unroll
+            for (int j = 0; j < Count; j++)
+                if (at[j] < spare - slot())
+                    add_missing(p.totals + begin, p.groups, p.groups - begin < p.width ? (uint32)(p.groups - begin) : p.width,
+                                at[j], at[j] < p.width ? at[j] : hot, before[j], added[j], (uint32)word[j]);
     }
 
 #if IS_WINDOW
@@ -369,7 +437,7 @@ struct word_table {
         if (LOWERS_BY_COUNT)
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                add_shared_only(words + TABLE_WORDS * pitch + at[j], 1);
+                add_shared_only(words + counts + at[j], 1);
 #if IS_WINDOW
         uint32 bits = 0; /* one test for all elements, of which nearly all fit */
 #pragma unroll
@@ -378,20 +446,20 @@ struct word_table {
         if (bits >= TABLE_SPAN)
             add_rare<Count>(x, at, hot);
 #endif
-        add_numbers<Count>(number, at);
+        add_numbers<Count>(number, at, hot);
     }
 
     /* The place of a group's element in the table. Each lane has a word of its own for the hot group, so that lanes need
      * not wait for each other. */
     template <bool HasHot> uint32 place_of(bool is_there, uint32 g, uint32 hot) const {
-        return !is_there ? spare : HasHot && g == hot ? spare + WARP : g;
+        return !is_there ? spare : HasHot && g == hot ? spare - 2 * WARP : g;
     }
 
     /* What this block's threads have added of the hot group. */
     void give_hot(uint32 hot) {
         if (threadIdx.x >= WARP)
             return;
-        word_sum sum = sum_at(spare + WARP);
+        word_sum sum = sum_at(spare - 2 * WARP);
         for (int d = 1; d < WARP; d *= 2)
             sum.add(from_across(sum, d));
         if (threadIdx.x == 0)
@@ -424,22 +492,21 @@ struct word_table {
 };
 
 /* Adds all elements of the block's share. */
-template <bool HasHot>
-inline void add_all(word_table &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups, uint32 hot) {
+template <bool HasHot, bool Halves>
+inline void add_all(word_table<Halves> &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups, uint32 hot) {
     take_labelled<WORD_WIDTH, WORD_AHEAD, false, IS_WINDOW>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
-        table.add_labelled<HasHot>(x, label, i, groups, hot);
+        table.template add_labelled<HasHot>(x, label, i, groups, hot);
     });
     __syncthreads();
     if (HasHot)
         table.give_hot(hot);
 }
 
-extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sums_args p SIZED) {
-    TAKE_SIZE(p.n)
+template <bool Halves> inline void add_part(const label_sums_args &p) {
     extern __shared__ __align__(16) uint8 word_memory[];
     const uint32 part = blockIdx.x % p.parts, chunk = blockIdx.x / p.parts, begin = part * p.width;
     const uint32 groups = begin >= p.groups ? 0 : p.groups - begin < p.width ? (uint32)p.groups - begin : p.width;
-    word_table table(p, (uint32 *)word_memory, begin);
+    word_table<Halves> table(p, (uint32 *)word_memory, begin);
     table.clear();
     __syncthreads();
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
@@ -451,7 +518,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sum
 #pragma unroll
     for (int w = 0; w < ROW_WORDS; w++)
         for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)
-            p.partials[(chunk * (uint64)ROW_WORDS + w) * p.groups + begin + g] = table.words[w * table.pitch + g];
+            p.partials[(chunk * (uint64)ROW_WORDS + w) * p.groups + begin + g] = table.word_at(w, g);
 #if IS_WINDOW
     if (table.failed)
         atomicOr(&p.window->failed, 1u);
@@ -460,6 +527,17 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sum
         atomicOr(&p.told->refused, 1u);
         atomicMax(&p.told->not_bad, ~table.first_bad);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sums_args p SIZED) {
+    TAKE_SIZE(p.n)
+#if IS_WINDOW
+    if (p.halves) {
+        add_part<true>(p);
+        return;
+    }
+#endif
+    add_part<false>(p);
 }
 
 /* ---- all tables ---- */
