@@ -180,8 +180,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const uint64_t chunks = cut->folds.chunks;
     const uint64_t folds = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
     const bool takes_turns = l->plan->gpu.base.computation.takes_turns;
-    args.checks_alone = !l->size && !takes_turns && args.segments && args.segments <= MOST_ALONE &&
-                        args.segments <= ALL_ALONE / folds;
+    args.checks_alone =
+        !l->size && !takes_turns && args.segments && args.segments <= MOST_ALONE && args.segments <= ALL_ALONE / folds;
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;

@@ -1,7 +1,5 @@
 #include "cuda/label_sums.h"
 
-#include <stdlib.h>
-
 #include "core/arithmetic.h"
 
 enum {
@@ -87,7 +85,7 @@ void tally_cuda_label_sums_cut(const tally_cuda_plan *plan, const tally_shape *s
         n >> 32)
         return;
     const unsigned whole = parts_for(plan, shape->groups, false), halved = parts_for(plan, shape->groups, true);
-    cut->labels.sums.halves = plan->sizes.has_window && halved < whole && !getenv("NO_HALVES");
+    cut->labels.sums.halves = plan->sizes.has_window && halved < whole;
     const unsigned parts = cut->labels.sums.halves ? halved : whole;
     if (parts <= MOST_PARTS && parts <= (unsigned)plan->device->multiprocessors)
         cut_parts(plan, shape, parts, cut);

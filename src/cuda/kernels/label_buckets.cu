@@ -30,18 +30,11 @@ inline uint32 room_in(const buckets_args &p, uint64 tile) {
     return threadIdx.x < count ? count - threadIdx.x : 0;
 }
 
-/* The bucket of such a label. One more has those that are out of range. */
-inline uint32 bucket_of(const buckets_args &p, uint32 label) {
-    const uint32 bucket = label >> p.of.shift;
-    return bucket < MOST_BUCKETS ? bucket : (uint32)MOST_BUCKETS;
-}
-
 /* ---- how many elements a bucket has ---- */
 
 extern "C" __global__ void __launch_bounds__(BUCKET_THREADS) count_buckets(buckets_args p SIZED) {
     TAKE_SIZE(p.of.n)
-    __shared__ uint32 memory[MOST_BUCKETS + 1];
-    uint32 *const count = stays_in_shared(memory);
+    __shared__ uint32 count[MOST_BUCKETS];
     uint64 first_bad = ~0ull;
     for (uint32 b = threadIdx.x; b < MOST_BUCKETS; b += BUCKET_THREADS)
         count[b] = 0;
@@ -51,7 +44,8 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS) count_buckets(bucke
         load_tile(p, tile + threadIdx.x, room_in(p, tile), label, &first_bad);
 #pragma unroll
         for (int j = 0; j < BUCKET_ITEMS; j++)
-            add_shared_only(count + bucket_of(p, label[j]), 1);
+            if (label[j] != ~0u)
+                atomicAdd(&count[label[j] >> p.of.shift], 1u);
     }
     __syncthreads();
     for (uint32 b = threadIdx.x; b < p.of.buckets; b += BUCKET_THREADS)
@@ -103,8 +97,8 @@ extern "C" __global__ void __launch_bounds__(MOST_BUCKETS) place_buckets(buckets
 /* ---- moving ---- */
 
 struct bucket_memory {
-    uint32 count[MOST_BUCKETS + 1]; /* of the tile's elements; then where they stand in the tile */
-    uint32 to[MOST_BUCKETS];        /* where they go, less that */
+    uint32 count[MOST_BUCKETS]; /* of the tile's elements; then where they stand in the tile */
+    uint64 to[MOST_BUCKETS];    /* where they go, less that */
     uint32 of_warps[BUCKET_THREADS / WARP];
     uint32 total; /* elements of the tile whose labels are in range */
     uint32 label[BUCKET_TILE];
@@ -126,7 +120,7 @@ inline uint32 place_tile(bucket_memory &s, const buckets_args &p) {
         const uint32 b = threadIdx.x * EACH + k;
         s.count[b] = before;
         if (count[k])
-            s.to[b] = (uint32)atomicAdd(p.next + b, (uint64)count[k]) - before;
+            s.to[b] = atomicAdd(p.next + b, (uint64)count[k]) - before;
         before += count[k];
     }
     if (threadIdx.x == BUCKET_THREADS - 1)
@@ -135,43 +129,33 @@ inline uint32 place_tile(bucket_memory &s, const buckets_args &p) {
     return s.total;
 }
 
-/* A thread's elements of a tile. */
-struct bucket_items {
-    uint32 label[BUCKET_ITEMS];
+inline void move_tile(bucket_memory &s, const buckets_args &p, uint64 tile) {
+    uint32 label[BUCKET_ITEMS], rank[BUCKET_ITEMS];
     in_t x[BUCKET_ITEMS];
-
-    void load_from(const buckets_args &p, uint64 tile) {
-        uint64 bad = ~0ull;
-        const uint32 room = room_in(p, tile);
-        load_tile(p, tile + threadIdx.x, room, label, &bad);
-        load_some<BUCKET_ITEMS>(p.of.x + tile + threadIdx.x, BUCKET_THREADS, room, x);
-    }
-};
-
-/* The next tile, if any, is under way while this one is written. */
-inline void move_tile(bucket_memory &s, const buckets_args &p, bucket_items &mine, uint64 next) {
-    uint32 rank[BUCKET_ITEMS], *const counts = stays_in_shared(s.count);
+    uint64 bad = ~0ull;
+    const uint32 room = room_in(p, tile);
+    load_tile(p, tile + threadIdx.x, room, label, &bad);
+    load_some<BUCKET_ITEMS>(p.of.x + tile + threadIdx.x, BUCKET_THREADS, room, x);
     for (uint32 b = threadIdx.x; b < MOST_BUCKETS; b += BUCKET_THREADS)
         s.count[b] = 0;
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < BUCKET_ITEMS; j++)
-        rank[j] = add_shared(counts + bucket_of(p, mine.label[j]), 1);
+        rank[j] = label[j] != ~0u ? atomicAdd(&s.count[label[j] >> p.of.shift], 1u) : 0;
     __syncthreads();
     const uint32 count = place_tile(s, p);
 #pragma unroll
     for (int j = 0; j < BUCKET_ITEMS; j++)
-        if (mine.label[j] != ~0u) {
-            const uint32 at = counts[mine.label[j] >> p.of.shift] + rank[j];
-            s.label[at] = mine.label[j];
-            s.x[at] = mine.x[j];
+        if (label[j] != ~0u) {
+            const uint32 at = s.count[label[j] >> p.of.shift] + rank[j];
+            s.label[at] = label[j];
+            s.x[at] = x[j];
         }
     __syncthreads();
-    if (next < p.of.n)
-        mine.load_from(p, next);
 #pragma unroll 4
     for (uint32 at = threadIdx.x; at < count; at += BUCKET_THREADS) {
-        const uint32 here = s.label[at], to = s.to[here >> p.of.shift] + at; /* there are fewer than 2^32 elements */
+        const uint32 here = s.label[at];
+        const uint64 to = s.to[here >> p.of.shift] + at;
         p.moved_x[to] = s.x[at];
         p.moved_labels[to] = (uint16)(here & (p.of.width - 1));
     }
@@ -190,13 +174,8 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(
     extern __shared__ __align__(16) uint8 bucket_bytes[];
     bucket_memory &s = *(bucket_memory *)bucket_bytes;
     clear_totals_of_groups(p);
-    const uint64 stride = gridDim.x * (uint64)BUCKET_TILE;
-    uint64 tile = blockIdx.x * (uint64)BUCKET_TILE;
-    bucket_items mine;
-    if (tile < p.of.n)
-        mine.load_from(p, tile);
-    for (; tile < p.of.n; tile += stride)
-        move_tile(s, p, mine, tile + stride);
+    for (uint64 tile = blockIdx.x * (uint64)BUCKET_TILE; tile < p.of.n; tile += gridDim.x * (uint64)BUCKET_TILE)
+        move_tile(s, p, tile);
 }
 
 /* ---- adding ---- */
@@ -205,12 +184,13 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(
 template <bool HasHot>
 inline void add_stretch(word_table<false> &table, const buckets_args &p, uint64 begin, uint64 end, uint32 hot) {
     const uint32 count = (uint32)(end - begin);
-    for (uint64 i = begin / TOGETHER * TOGETHER + TOGETHER * threadIdx.x; i < end; i += AT_ONCE * TOGETHER * WORD_THREADS) {
+    enum { STRIDE = TOGETHER * WORD_THREADS };
+    for (uint64 i = begin / TOGETHER * TOGETHER + TOGETHER * threadIdx.x; i < end; i += AT_ONCE * STRIDE) {
         few<in_t, TOGETHER> x[AT_ONCE];
         few<uint16, TOGETHER> label[AT_ONCE];
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
-            const uint64 at = i + k * TOGETHER * WORD_THREADS;
+            const uint64 at = i + k * STRIDE;
             label[k] = load_few<TOGETHER>(p.moved_labels + (at < end ? at : i));
             x[k] = load_few<TOGETHER>(p.moved_x + (at < end ? at : i));
         }
@@ -220,10 +200,10 @@ inline void add_stretch(word_table<false> &table, const buckets_args &p, uint64 
             uint32 at[TOGETHER];
 #pragma unroll
             for (int j = 0; j < TOGETHER; j++) {
-                const uint32 number = (uint32)(i - begin) + k * TOGETHER * WORD_THREADS + j; /* in the stretch */
+                const uint32 number = (uint32)(i - begin) + k * STRIDE + j; /* in the stretch */
                 value[j] = value_of(x[k].element[j]);
-                at[j] = table.template place_of<HasHot>(number < count && !(SKIPS_NAN && is_nan(value[j])), label[k].element[j],
-                                               hot);
+                const bool is_there = number < count && !(SKIPS_NAN && is_nan(value[j]));
+                at[j] = table.template place_of<HasHot>(is_there, label[k].element[j], hot);
             }
             table.template add<TOGETHER>(value, at, hot);
         }

@@ -10,9 +10,7 @@ enum {
     WIDEST_WORD = sizeof(in_t) > sizeof(index_t) ? sizeof(in_t) : sizeof(index_t),
     WORD_WIDTH = 16 / WIDEST_WORD > 4 ? 4 : 16 / WIDEST_WORD, /* neighbouring elements of a thread */
     IS_WIDE = IS_WINDOW && sizeof(in_t) == 8,
-    /* Vectors. f32 by 65536 labels took 0.99 ms on an H200, with one 1.11, with four 1.09; f64 took 1.82 with four, 1.86 with
-     * two, but i64 1.12 with four and 1.09 with two. */
-    WORD_AHEAD = IS_WIDE ? 4 : 2,
+    WORD_AHEAD = 2, /* by 65536 labels 0.99 ms on an H200; with 1 1.11, with 4 1.09 */
     TABLE_WORDS = IS_WIDE ? 3 : 2,         /* of an integer in a table */
     SUM_WORDS = TABLE_WORDS + IS_WINDOW,   /* of one in global memory */
     ROW_WORDS = TABLE_WORDS + LOWERS_BY_COUNT,
@@ -127,93 +125,6 @@ inline void shifted(uint64 fraction, uint32 by, bool is_below, uint64 *low, uint
 }
 #endif
 
-/* 'Count' of the elements of a sample, from number 'first': each anywhere in its share, so that no regular input deceives
- * it. All loads are under way together. */
-template <int Count, uint32 Sample, class T>
-inline void load_sample(const T *from, uint64 n, uint32 first, T to[Count]) {
-    uint64 at[Count]; /* n is below 2^32 */
-#pragma unroll
-    for (int k = 0; k < Count; k++) {
-        const uint32 one = first + k * WORD_THREADS;
-        uint32 any = one * 2654435761u;
-        any = (any ^ any >> 15) * 2246822519u;
-        at[k] = n * one / Sample + ((n / Sample) * (any ^ any >> 13) >> 32);
-    }
-    if (is_aligned(from))
-#pragma unroll
-        for (int k = 0; k < Count; k++)
-            to[k] = from[at[k]];
-    else
-#pragma unroll
-        for (int k = 0; k < Count; k++)
-            to[k] = load_slowly(from + at[k]);
-}
-
-/* A group that has a tenth or more of the elements, as a sample tells. Threads add its elements in registers, so that
- * they need not wait for each other. By 65536 labels that takes 1.4 ms instead of 3.6 if half of them are one (H200).
- */
-inline void find_hot(const label_sums_args &p) {
-    enum { OF_THREAD = 4, LEAST = OF_THREAD * WORD_THREADS / 10 };
-    __shared__ uint32 candidates[WARP], count[WARP];
-    index_t here[OF_THREAD];
-    uint32 label[OF_THREAD], mine = 0;
-    load_sample<OF_THREAD, OF_THREAD * WORD_THREADS>(p.labels, p.n, threadIdx.x, here);
-#pragma unroll
-    for (int k = 0; k < OF_THREAD; k++)
-        label[k] = (uint64)here[k] < p.groups ? (uint32)here[k] : ~0u;
-    if (threadIdx.x % WARP == 0)
-        candidates[threadIdx.x / WARP] = label[0];
-    if (threadIdx.x < WARP)
-        count[threadIdx.x] = 0;
-    __syncthreads();
-    for (uint32 c = 0; c < WARP; c++) {
-        uint32 of_warp = 0;
-#pragma unroll
-        for (int k = 0; k < OF_THREAD; k++)
-            of_warp += __popc(__ballot_sync(ALL_LANES, label[k] == candidates[c]));
-        mine = threadIdx.x % WARP == c ? of_warp : mine;
-    }
-    atomicAdd(&count[threadIdx.x % WARP], mine);
-    __syncthreads();
-    if (threadIdx.x < WARP && count[threadIdx.x] >= LEAST && candidates[threadIdx.x] != ~0u)
-        atomicMax(&p.window->hot, candidates[threadIdx.x] + 1);
-}
-
-/* The largest exponent of a sample. Infinities and NaNs have none. */
-inline void find_highest(const label_sums_args &p, uint32 part) {
-#if IS_WINDOW
-    enum { SAMPLED = 2, SAMPLE = 16 * WORD_THREADS }; /* of SAMPLING_BLOCKS blocks */
-    __shared__ uint32 largest;
-    if (threadIdx.x == 0)
-        largest = 0;
-    __syncthreads();
-    in_t x[SAMPLED];
-    uint32 mine = 0;
-    load_sample<SAMPLED, SAMPLE>(p.x, p.n, part * SAMPLED * WORD_THREADS + threadIdx.x, x);
-#pragma unroll
-    for (int k = 0; k < SAMPLED; k++) {
-        const uint32 exponent = exponent_of(value_of(x[k]));
-        mine = exponent > mine && exponent < NO_NUMBER ? exponent : mine;
-    }
-    atomicMax(&largest, mine);
-    __syncthreads();
-    const uint32 highest = largest + MARGIN > LEAST_HIGHEST ? largest + MARGIN : (uint32)LEAST_HIGHEST;
-    if (threadIdx.x == 0)
-        atomicMax(&p.window->highest, highest < MOST_HIGHEST ? highest : (uint32)MOST_HIGHEST);
-#endif
-}
-
-/* The first block looks at labels, the others at elements: one multiprocessor takes long to fetch as many sectors. */
-extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sums_args p SIZED) {
-    TAKE_SIZE(p.n)
-    if (p.n == 0)
-        return;
-    if (blockIdx.x == 0)
-        find_hot(p);
-    else
-        find_highest(p, blockIdx.x - 1);
-}
-
 /* ---- a block's table ---- */
 
 /* An element that a table does not take is added to its group's integer in global memory. Returns whether it is outside
@@ -237,13 +148,18 @@ __noinline__ bool add_outside(uint32 *total, uint64 groups, uint32 highest, valu
     return false;
 }
 
+/* The groups of a table that begins with this one. */
+inline uint32 groups_of(const label_sums_args &p, uint32 begin) {
+    return begin >= p.groups ? 0 : p.groups - begin < p.width ? (uint32)p.groups - begin : p.width;
+}
+
 /* The half of a word that is group g's: a number with a sign, as the lower half may have borrowed from the upper. */
 inline uint32 half_of(uint32 word, uint32 g) {
     const int lower = (int16)word;
     return (uint32)(g & 1 ? (int)(word - lower) >> 16 : lower);
 }
 
-/* Adds to all bits what the halves of a word miss of an addition to place 'at', which is for group 'group' of the table. */
+/* Adds to all bits what the halves of a word miss of an addition to place 'at' of the table, for its group 'group'. */
 __noinline__ void add_missing(uint32 *totals, uint64 groups, uint32 width, uint32 at, uint32 group, uint32 before,
                               uint32 added, uint32 wanted) {
     for (uint32 half = 0; half < 2; half++) {
@@ -325,7 +241,7 @@ template <bool Halves> struct word_table {
         const value_t size = IS_SUM_OF_ABSOLUTES ? absolute(x) : x;
         if constexpr (HAS_FAST_DOUBLES && IS_WIDE) {
             const double unit = (double)size * scale, high = __fma_rd(unit, 0x1p20, 0x1.8p52), /* the upper words */
-                low = __fma_rn(__fma_rn(high - 0x1.8p52, -0x1p-20, unit), 0x1p52, 0x1p52);   /* and the rest, positive */
+                low = __fma_rn(__fma_rn(high - 0x1.8p52, -0x1p-20, unit), 0x1p52, 0x1p52); /* the rest, not below 0 */
             number.word[0] = (uint32)__double2loint(low);
             number.word[1] = (uint32)__double2loint(high);
             number.word[TABLE_WORDS - 1] = (uint32)__double2hiint(high) - 0x43380000;
@@ -402,8 +318,8 @@ template <bool Halves> struct word_table {
 #pragma unroll
             for (int j = 0; j < Count; j++)
                 if (at[j] < spare - slot())
-                    add_missing(p.totals + begin, p.groups, p.groups - begin < p.width ? (uint32)(p.groups - begin) : p.width,
-                                at[j], at[j] < p.width ? at[j] : hot, before[j], added[j], (uint32)word[j]);
+                    add_missing(p.totals + begin, p.groups, groups_of(p, begin), at[j], at[j] < p.width ? at[j] : hot,
+                                before[j], added[j], (uint32)word[j]);
     }
 
 #if IS_WINDOW
@@ -493,7 +409,8 @@ template <bool Halves> struct word_table {
 
 /* Adds all elements of the block's share. */
 template <bool HasHot, bool Halves>
-inline void add_all(word_table<Halves> &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups, uint32 hot) {
+inline void add_all(word_table<Halves> &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups,
+                    uint32 hot) {
     take_labelled<WORD_WIDTH, WORD_AHEAD, false, IS_WINDOW>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
         table.template add_labelled<HasHot>(x, label, i, groups, hot);
     });
@@ -505,7 +422,7 @@ inline void add_all(word_table<Halves> &table, const label_sums_args &p, uint64 
 template <bool Halves> inline void add_part(const label_sums_args &p) {
     extern __shared__ __align__(16) uint8 word_memory[];
     const uint32 part = blockIdx.x % p.parts, chunk = blockIdx.x / p.parts, begin = part * p.width;
-    const uint32 groups = begin >= p.groups ? 0 : p.groups - begin < p.width ? (uint32)p.groups - begin : p.width;
+    const uint32 groups = groups_of(p, begin);
     word_table<Halves> table(p, (uint32 *)word_memory, begin);
     table.clear();
     __syncthreads();
