@@ -1,6 +1,7 @@
 /* Reductions by labels whose accumulators are integers: each block has a table of them in shared memory, to which its
  * threads add by atomic operations. The order of integer additions cannot show. If there are more groups than one table
- * holds, blocks that read the same elements share the groups out.
+ * holds, blocks that read the same elements share the groups out. Reading them again and again is the limit then, so two
+ * groups share the highest word of their integers where that saves a part (H200, 65536 labels: 786 us instead of 929).
  *
  * Sums of floats are such integers too: of 96 bits, for f64 of 128, scaled by an exponent that a sample of the elements
  * shows. Nearly all data fit without a rounding. If an element does not, the tables are given up and the launches that
