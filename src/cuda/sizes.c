@@ -398,7 +398,8 @@ static void column_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 }
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    s->exact.vectors = c->in_bytes == 2 || c->monoid == TALLY_MONOID_dot ? 2 : 4;
+    const bool has_long_terms = c->in_bytes == 2 && tally_cuda_exact_has_products(c);
+    s->exact.vectors = c->monoid == TALLY_MONOID_dot || has_long_terms ? 2 : 4;
 }
 
 /* Exact sums of keys take more time in a chunk than its heads do. */
