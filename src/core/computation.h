@@ -23,6 +23,7 @@ typedef struct tally_computation {
     bool reverse;
     bool skips_nan;    /* NaNs are left out. Never of integers, which have none */
     bool gives_places; /* CUDA's reverse scan of argmin or argmax by groups, to indices among all elements */
+    bool takes_turns;  /* CUDA's reduction of elements sorted by label, where tables nearly always gave the results */
     bool in_window;    /* CUDA's exact scan of elements that lie between exponents which a sample shows */
     /* The elements, or the results, are states of this form. in_bytes is then the size of a state; per_result its
      * words. */

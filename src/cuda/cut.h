@@ -174,6 +174,7 @@ typedef struct tally_cuda_cut {
                 unsigned buckets; /* 0: there are parts */
                 unsigned shift;   /* a bucket has 2^shift groups */
                 unsigned width;   /* groups of a part or a bucket; 0: label_sums.cu does not run */
+                bool halves;      /* two groups share a word of a table */
                 size_t window;    /* byte offsets in the workspace */
                 size_t totals;
                 size_t partials;

@@ -179,12 +179,14 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
     const uint64_t chunks = cut->folds.chunks;
     const uint64_t folds = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
-    args.checks_alone = !l->size && args.segments && args.segments <= MOST_ALONE && args.segments <= ALL_ALONE / folds;
+    const bool takes_turns = l->plan->gpu.base.computation.takes_turns;
+    args.checks_alone =
+        !l->size && !takes_turns && args.segments && args.segments <= MOST_ALONE && args.segments <= ALL_ALONE / folds;
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
-    const bool is_speculative =
-        l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES && args.segments <= args.n / SPECULATIVE_MEAN;
+    const bool is_speculative = l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES &&
+                                args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
     const uint64_t looks = args.segments / LOOKS;
     args.tiles = cut->folds.tiles;
     args.chunks = chunks;
@@ -208,7 +210,10 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
             status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
     }
     const tally_cuda_kernel_number fold = cut->folds.are_long ? k->fold_long_segments : k->fold_segments;
-    grid = (tally_cuda_grid){.x = folds, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = !args.checks_alone};
+    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+    grid = (tally_cuda_grid){.x = takes_turns ? least(folds, resident) : folds,
+                             .threads = TALLY_CUDA_FOLD_BLOCK,
+                             .starts_early = !args.checks_alone};
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, fold, grid, &args, "launching a reduction of segments");
     if (status == TALLY_OK)

@@ -13,9 +13,10 @@ enum {
     LEAST_TO_SAMPLE = 1 << 22,             /* elements, where nothing but a hot group is looked for */
     MOST_SHIFT = 16,                       /* of a bucket's groups, whose numbers have 16 bits */
     BLOCKS = 2,                            /* a processor, that count and move elements */
-    FEW_FOLDED = 8192,                     /* groups, each of which a warp folds */
+    SAMPLING_BLOCKS = 8,                   /* that look at elements, of 2048 each */
+    FOLDERS = 1 << 18,                     /* threads that fold, if they have enough chunks */
     FOLDING_BLOCKS = 16,                   /* a processor, of threads that take turns */
-    SPARE_GROUPS = 33,                     /* of a table */
+    SPARE_GROUPS = 128,                    /* of a table */
     BESIDE_TABLE = 16,                     /* bytes of shared memory */
     WARP = 32
 };
@@ -26,13 +27,22 @@ static uint64_t bytes_of_total(const tally_cuda_plan *plan) {
     return plan->sizes.label_words * sizeof(uint32_t);
 }
 
-/* Shared memory for the tables of so many groups. */
-static uint64_t bytes_of_table(const tally_cuda_plan *plan, uint64_t groups) {
-    return (groups + SPARE_GROUPS) * plan->sizes.label_bytes;
+/* Shared memory for the tables of so many groups; in halves, two groups share the highest word of their integers. */
+static uint64_t bytes_of_table(const tally_cuda_plan *plan, uint64_t groups, bool halves) {
+    return (groups + SPARE_GROUPS) * (plan->sizes.label_bytes - (halves ? sizeof(uint16_t) : 0));
 }
 
 static uint64_t room_for_table(const tally_cuda_plan *plan) {
     return plan->device->shared_bytes_per_block - BESIDE_TABLE;
+}
+
+/* The least parts whose groups, an even number, have room in a table. */
+static unsigned parts_for(const tally_cuda_plan *plan, uint64_t groups, bool halves) {
+    unsigned parts = 1;
+    while (parts <= MOST_PARTS &&
+           bytes_of_table(plan, round_up(divide_up(groups, parts), 2), halves) > room_for_table(plan))
+        parts++;
+    return parts;
 }
 
 static void cut_parts(const tally_cuda_plan *plan, const tally_shape *shape, unsigned parts, tally_cuda_cut *cut) {
@@ -40,7 +50,7 @@ static void cut_parts(const tally_cuda_plan *plan, const tally_shape *shape, uns
     cut->labels.sums.totals = tally_cuda_place(cut, shape->groups * bytes_of_total(plan));
     cut->zeroed_bytes = cut->bytes;
     cut->labels.sums.parts = parts;
-    cut->labels.sums.width = (unsigned)divide_up(shape->groups, parts);
+    cut->labels.sums.width = (unsigned)round_up(divide_up(shape->groups, parts), 2);
     cut->labels.sums.chunks = most((uint64_t)plan->device->multiprocessors / parts, waves);
     const uint64_t partials = cut->labels.sums.chunks * shape->groups;
     cut->labels.sums.partials = tally_cuda_place(cut, partials * plan->sizes.label_bytes);
@@ -49,7 +59,7 @@ static void cut_parts(const tally_cuda_plan *plan, const tally_shape *shape, uns
 /* Unless there would be too many. */
 static void cut_buckets(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
     unsigned shift = 1;
-    while (shift < MOST_SHIFT && bytes_of_table(plan, 2ull << shift) <= room_for_table(plan) &&
+    while (shift < MOST_SHIFT && bytes_of_table(plan, 2ull << shift, false) <= room_for_table(plan) &&
            shape->groups >> shift > ENOUGH_BUCKETS)
         shift++;
     const uint64_t buckets = divide_up(shape->groups, 1ull << shift);
@@ -69,16 +79,15 @@ static void cut_buckets(const tally_cuda_plan *plan, const tally_shape *shape, t
 
 void tally_cuda_label_sums_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t n = shape->extent;
-    unsigned parts = 1;
     cut->labels.sums.window = tally_cuda_place(cut, sizeof(tally_cuda_label_window));
     cut->zeroed_bytes = cut->bytes;
     if (!plan->sizes.label_bytes || !shape->groups || n < TALLY_CUDA_LEAST_OF_LABEL_SUMS || n < shape->groups ||
         n >> 32)
         return;
-    while (parts < MOST_PARTS && bytes_of_table(plan, divide_up(shape->groups, parts)) > room_for_table(plan))
-        parts++;
-    if (bytes_of_table(plan, divide_up(shape->groups, parts)) <= room_for_table(plan) &&
-        parts <= (unsigned)plan->device->multiprocessors)
+    const unsigned whole = parts_for(plan, shape->groups, false), halved = parts_for(plan, shape->groups, true);
+    cut->labels.sums.halves = plan->sizes.has_window && halved < whole;
+    const unsigned parts = cut->labels.sums.halves ? halved : whole;
+    if (parts <= MOST_PARTS && parts <= (unsigned)plan->device->multiprocessors)
         cut_parts(plan, shape, parts, cut);
     else if (plan->sizes.label_words)
         cut_buckets(plan, shape, cut);
@@ -112,7 +121,7 @@ static tally_status launch_buckets(const tally_cuda_launch *l, tally_cuda_label_
         .x = blocks, .threads = TALLY_CUDA_BUCKET_BLOCK, .shared = l->plan->sizes.bucket_shared};
     const tally_cuda_grid add = {.x = of->n / TASK + of->buckets,
                                  .threads = TALLY_CUDA_WORD_BLOCK,
-                                 .shared = (unsigned)bytes_of_table(l->plan, of->width) + BESIDE_TABLE};
+                                 .shared = (unsigned)bytes_of_table(l->plan, of->width, false) + BESIDE_TABLE};
     tally_status status = tally_cuda_enqueue(l, k->count_buckets, count, &args, what);
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->place_buckets, place, &args, what);
@@ -125,7 +134,7 @@ static tally_status launch_parts(const tally_cuda_launch *l, tally_cuda_label_su
     const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_cuda_grid add = {.x = args->chunks * args->parts,
                                  .threads = TALLY_CUDA_WORD_BLOCK,
-                                 .shared = (unsigned)bytes_of_table(l->plan, args->width)};
+                                 .shared = (unsigned)bytes_of_table(l->plan, args->width, args->halves)};
     return tally_cuda_enqueue(l, k->fill_cells ? k->fill_cells : k->add_sums, add, args,
                               "launching a reduction by labels");
 }
@@ -135,7 +144,6 @@ tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     static const char end[] = "launching the end of a reduction by labels";
-    const bool are_few = a->shape.groups < FEW_FOLDED;
     tally_cuda_label_sums_args args = {.x = tally_cuda_address(a->x),
                                        .labels = tally_cuda_address(a->labels),
                                        .partials = l->workspace + cut->labels.sums.partials,
@@ -148,15 +156,19 @@ tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
                                        .chunks = cut->labels.sums.chunks,
                                        .parts = cut->labels.sums.parts,
                                        .width = cut->labels.sums.width,
-                                       .lanes = are_few ? WARP : 1,
+                                       .halves = cut->labels.sums.halves,
+                                       .lanes = 1,
                                        .skips = tally_cuda_leaves_out(l)};
-    const tally_cuda_grid one = {.x = 1, .threads = TALLY_CUDA_WORD_BLOCK};
+    while (args.lanes < WARP && 2 * args.lanes * args.groups <= FOLDERS)
+        args.lanes *= 2;
+    const tally_cuda_grid sample = {.x = 1 + (l->plan->sizes.has_window ? SAMPLING_BLOCKS : 0),
+                                    .threads = TALLY_CUDA_WORD_BLOCK};
     const tally_cuda_grid fold = {
         .x = tally_cuda_blocks_for(l->plan->device, a->shape.groups * args.lanes, TALLY_CUDA_BLOCK, FOLDING_BLOCKS),
         .threads = TALLY_CUDA_BLOCK};
     tally_status status = TALLY_OK;
     if (l->plan->sizes.has_window || (k->find_window && a->shape.extent >= LEAST_TO_SAMPLE))
-        status = tally_cuda_enqueue(l, k->find_window, one, &args, "launching a look at a few elements");
+        status = tally_cuda_enqueue(l, k->find_window, sample, &args, "launching a look at a few elements");
     if (status == TALLY_OK)
         status = cut->labels.sums.buckets ? launch_buckets(l, &args) : launch_parts(l, &args);
     if (status == TALLY_OK)

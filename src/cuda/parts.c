@@ -95,7 +95,9 @@ static const char *const few_runs[] = {RUNS,
 /* ---- reductions by labels ---- */
 
 static const char *const labels[] = {tally_cuda_kernels_label_loads, tally_cuda_kernels_sort_labels, NULL};
-#define LABEL_SUMS tally_cuda_kernels_label_loads, tally_cuda_kernels_label_sums, tally_cuda_kernels_label_buckets
+#define LABEL_SUMS                                                                                                     \
+    tally_cuda_kernels_label_loads, tally_cuda_kernels_label_sums, tally_cuda_kernels_label_sample,                    \
+        tally_cuda_kernels_label_buckets
 
 static const char *const label_sums[] = {LABEL_SUMS, NULL};
 static const char *const tables[] = {tally_cuda_kernels_label_loads, tally_cuda_kernels_label_tables, NULL};

@@ -90,6 +90,7 @@ static tally_status load_plans(tally_cuda_plan *plan) {
     if (c->desc.grouping != TALLY_LABELS)
         return TALLY_OK;
     tally_gpu_computation_of_sorted(c, &other);
+    other.takes_turns = plan->sizes.labels_may_fail;
     return tally_cuda_plan_create(&plan->device->base, &other, &plan->sorted);
 }
 

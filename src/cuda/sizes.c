@@ -311,7 +311,7 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
  * in segments of 256 46 (51), of 128 65 (50); but sums of 8 million f64 in segments of 256 40 (35). */
 static unsigned long_mean_of(const tally_computation *c) {
     enum { MOMENTS = 256, NARROW = 1024 };
-    if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->skips_nan ||
+    if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->takes_turns || c->skips_nan ||
         tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->monoid == TALLY_MONOID_logsumexp ||
         tally_cuda_differences(c))
         return 0;
@@ -338,7 +338,7 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     const bool has_index = c->entry && (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax);
     const unsigned lane = has_index && c->in_bytes <= 4 ? 8 : s->slot_bytes; /* at most */
     const bool are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS), is_wide = lane > 8 || are_two;
-    if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || s->slot_bytes > MOST_BYTES)
+    if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || c->takes_turns || s->slot_bytes > MOST_BYTES)
         return;
     s->merged_tile = TALLY_CUDA_FOLD_BLOCK * (is_wide ? WIDE_ITEMS : ITEMS);
     s->merged_mean = c->in_bytes < 4 || s->slot_bytes > 8 ? WIDE_MEAN

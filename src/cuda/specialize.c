@@ -324,6 +324,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"DDOF", c->desc.ddof},
                    {"IS_STD", c->desc.op == TALLY_STD},
                    {"SIZE_ON_DEVICE", c->is_sized},
+                   {"TAKES_TURNS", c->takes_turns},
                    {"NOTHING_IS_EMPTY", tally_nothing_is_error(c)},
                    {"STATUS_TOO_LARGE", TALLY_INVALID_ARGUMENT},
                    {"STATUS_EMPTY", TALLY_EMPTY},

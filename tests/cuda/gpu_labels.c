@@ -13,8 +13,8 @@
 static uint64_t most_elements = UINT64_C(1) << 22;
 
 /* Whole numbers from -3 to 3; the same, each group's with its own power of two, so that sums do not round; the same
- * with infinities in some groups. */
-typedef enum numbers { WHOLE, WIDE, INFINITE } numbers;
+ * with infinities in some groups; from 4 to 7, whose sums pass what the half of a word holds. */
+typedef enum numbers { WHOLE, WIDE, INFINITE, LARGE } numbers;
 
 typedef struct example {
     const char *name;
@@ -37,6 +37,9 @@ static const example examples[] = {
     {"mean bf16", TALLY_MEAN, TALLY_BF16, TALLY_U32, 100003, 10, WHOLE, false, "sums"},
     {"sum i32", TALLY_SUM, TALLY_I32, TALLY_I32, 100003, 20000, WHOLE, false, "sums"},
     {"sum f32 by parts", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 50000, WHOLE, true, "sums"},
+    {"sum f32 by halves", TALLY_SUM, TALLY_F32, TALLY_I32, 300003, 60000, LARGE, true, "sums"},
+    {"mean f32 by halves", TALLY_MEAN, TALLY_F32, TALLY_U32, 300003, 45000, LARGE, true, "sums"},
+    {"norm1 f64 by halves", TALLY_NORM1, TALLY_F64, TALLY_I64, 300003, 45001, LARGE, true, "sums"},
     {"mean i16 by parts", TALLY_MEAN, TALLY_I16, TALLY_I32, 100003, 50000, WHOLE, false, "sums"},
     {"sum f32 by buckets", TALLY_SUM, TALLY_F32, TALLY_I32, 1100000, 200000, WHOLE, false, "buckets"},
     {"sum f32 by buckets, skewed", TALLY_SUM, TALLY_F32, TALLY_I32, 1100000, 200000, WHOLE, true, "buckets"},
@@ -80,8 +83,9 @@ typedef struct data {
 } data;
 
 static void put_value(const example *e, void *to, int value, unsigned group, uint64_t number) {
+    const int whole_value = e->numbers == LARGE ? 4 + (value + 3) % 4 : value;
     const float scale = e->numbers == WIDE ? ldexpf(1, (int)(group * 37 % 200) - 100) : 1;
-    const float single = e->numbers == INFINITE && number % 5000 == 17 ? INFINITY : scale * (float)value;
+    const float single = e->numbers == INFINITE && number % 5000 == 17 ? INFINITY : scale * (float)whole_value;
     const double wide = single;
     const int64_t whole = value; /* little-endian: its first bytes are the narrower ones */
     uint32_t bits;

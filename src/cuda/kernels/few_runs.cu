@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     begin_cluster();
     wait_for_last();
     let_next_start();
-    const tile t = begin_tile(p, memory.bytes, seconds, memory.bytes);
+    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds, memory.bytes);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
     if (threadIdx.x == BLOCK - 1)

@@ -78,6 +78,12 @@ inline uint32 find_borders(const groups_args &p, bool is_there, bool ends, uint6
 }
 
 inline void fold_all_cuts(const groups_args &p) {
+#if TAKES_TURNS
+    if (is_given(p)) {
+        wait_for_last();
+        return;
+    }
+#endif
     __shared__ uint64 longest[BLOCK / WARP];
     __shared__ uint32 count;
     if (threadIdx.x == 0)

@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
-    const tile t = begin_tile(p, memory.bytes, seconds, memory.bytes);
+    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds, memory.bytes);
     const uint64 number = blockIdx.x;
     wait_for_last(); /* heads are marked */
     let_next_start();

@@ -173,9 +173,9 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
 }
 
 /* Thread 0, when everything in the tile is folded. 'whole' is the tile's accumulator where it has no head. */
-inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_groups &g, uint32 heads,
+inline void keep_ends(const tile_memory &s, const groups_args &p, uint64 number, const tile_groups &g, uint32 heads,
                       const acc_t &whole) {
-    cut &c = p.cuts[blockIdx.x];
+    cut &c = p.cuts[number];
     if (g.open && g.ends)
         c.before.write(heads ? *(const acc_t *)s.before : whole);
     if (s.goes_on)
@@ -237,9 +237,9 @@ struct tile_ends {
     }
 };
 /* By thread 0. */
-inline void keep_differences(const tile_memory &s, const tile_sums &sums, const groups_args &p, const tile &t,
-                             const tile_groups &g) {
-    cut &c = p.cuts[blockIdx.x];
+inline void keep_differences(const tile_memory &s, const tile_sums &sums, const groups_args &p, uint64 number,
+                             const tile &t, const tile_groups &g) {
+    cut &c = p.cuts[number];
     if (g.open && g.ends)
         c.before.write(sums.between(t, 0, g.open).accumulator(g.open));
     const bool is_inner = g.open && !g.ends;
@@ -261,14 +261,7 @@ inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     __syncthreads();
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
-    TAKE_TILES(p)
-#if SIZE_ON_DEVICE
-    if (blockIdx.x >= p.tiles)
-        return;
-#endif
-    if (is_given(p))
-        return;
+inline void fold_segments_of(const groups_args &p, uint64 number) {
     __shared__ tile_bytes<PLACE + (DIFFERENCES ? 128 : 0)> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
@@ -277,11 +270,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
 #endif
     __shared__ tile_bytes<IS_IN_PLACE || DIFFERENCES ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
 #if DIFFERENCES
-    const tile t = begin_tile(p, memory.bytes, sums);
+    const tile t = begin_tile(p, number, memory.bytes, sums);
 #else
-    const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
+    const tile t = begin_tile(p, number, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
 #endif
-    const uint64 number = blockIdx.x;
     const bool is_speculative = !p.checks_alone && number < p.speculative;
     uint32 refused = 0;
     tile_groups g;
@@ -326,7 +318,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         ends.put_all(s, sums, p, t, g);
     __syncthreads();
     if (threadIdx.x == 0)
-        keep_differences(s, sums, p, t, g);
+        keep_differences(s, sums, p, number, t, g);
 #else
     const uint32 heads = mark_heads(s, p, t, g);
     const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */
@@ -351,7 +343,27 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         put_segments(s, p, t, g, are_short);
     __syncthreads();
     if (threadIdx.x == 0)
-        keep_ends(s, p, g, heads, whole);
+        keep_ends(s, p, number, g, heads, whole);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
+    TAKE_TILES(p)
+#if SIZE_ON_DEVICE
+    if (blockIdx.x >= p.tiles)
+        return;
+#endif
+    if (is_given(p)) {
+        wait_for_last();
+        return;
+    }
+#if TAKES_TURNS /* 65536 blocks that find nothing to do take 40 us on an H200 */
+    for (uint64 number = blockIdx.x; number < p.tiles; number += gridDim.x) {
+        fold_segments_of(p, number);
+        __syncthreads();
+    }
+#else
+    fold_segments_of(p, blockIdx.x);
 #endif
 }
 
@@ -407,6 +419,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p S
     TAKE_TILES(p)
     let_next_start(); /* the launch before only clears, and it has waited for all before it */
     wait_for_last();
+    if (is_given(p)) {
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            p.told->refused = REFUSED_BAD;
+        return;
+    }
     if (p.check_before) {
         const bool are_few = p.segments && p.segments < p.tiles;
         tell(are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p), p.refuses_empty, &p.told->refused,

@@ -143,8 +143,8 @@ inline void fetch(uint8 *memory, const in_t *array, uint64 n, uint64 first, uint
         fetch_straddling(memory, array, n, first, count);
 }
 /* Starts to copy the block's tile. */
-inline tile begin_tile(const groups_args &p, uint8 *x, uint8 *y, uint8 *results) {
-    const uint64 first = blockIdx.x * (uint64)TILE;
+inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, uint8 *y, uint8 *results) {
+    const uint64 first = number * TILE;
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
     fetch(x, p.x, p.n, first, count);
     if (HAS_SECOND)

@@ -33,16 +33,9 @@ inline uint64 begin_of(const groups_args &p, uint64 segment) {
     return (uint64)load(p.offsets + segment);
 }
 
-/* Whether tables of labels gave the results, so that a fold has nothing to do. Then nobody has looked at the offsets
- * where folds check them alone, and the launch that follows must see that there is nothing to write. */
+/* Whether tables of labels gave the results, so that nothing is to do. */
 inline bool is_given(const groups_args &p) {
-    if (!p.given_up || *p.given_up)
-        return false;
-    if (p.checks_alone && blockIdx.x == 0 && threadIdx.x == 0) {
-        *p.told = control();
-        p.told->refused = REFUSED_BAD;
-    }
-    return true;
+    return TAKES_TURNS && p.given_up && !*p.given_up;
 }
 
 /* A block checks all offsets, of one segment at least, and finds the first segments of 'Tiles' tiles from 'tile' on.

@@ -3,8 +3,8 @@
  * one, to its table. */
 enum {
     BUCKET_TILE = BUCKET_THREADS * BUCKET_ITEMS,
-    AT_ONCE = 8,  /* elements of a thread that are loaded together */
-    TOGETHER = 4, /* of these, that it adds together */
+    TOGETHER = sizeof(in_t) == 8 ? 2 : 4, /* neighbouring elements that a thread adds together */
+    AT_ONCE = 2                           /* such vectors that are loaded together */
 };
 
 inline bool is_label(const buckets_args &p, index_t label) {
@@ -180,26 +180,32 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(
 
 /* ---- adding ---- */
 
+/* By vectors that begin before the stretch or end behind it. */
 template <bool HasHot>
-inline void add_stretch(word_table &table, const buckets_args &p, uint64 begin, uint64 end, uint32 hot) {
-    for (uint64 i = begin + threadIdx.x; i < end; i += AT_ONCE * WORD_THREADS) {
-        const uint32 room = end - i < AT_ONCE * WORD_THREADS ? (uint32)(end - i) : (uint32)AT_ONCE * WORD_THREADS;
-        uint16 label[AT_ONCE];
-        in_t x[AT_ONCE];
-        load_some<AT_ONCE>(p.moved_labels + i, WORD_THREADS, room, label);
-        load_some<AT_ONCE>(p.moved_x + i, WORD_THREADS, room, x);
+inline void add_stretch(word_table<false> &table, const buckets_args &p, uint64 begin, uint64 end, uint32 hot) {
+    const uint32 count = (uint32)(end - begin);
+    enum { STRIDE = TOGETHER * WORD_THREADS };
+    for (uint64 i = begin / TOGETHER * TOGETHER + TOGETHER * threadIdx.x; i < end; i += AT_ONCE * STRIDE) {
+        few<in_t, TOGETHER> x[AT_ONCE];
+        few<uint16, TOGETHER> label[AT_ONCE];
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k += TOGETHER) {
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint64 at = i + k * STRIDE;
+            label[k] = load_few<TOGETHER>(p.moved_labels + (at < end ? at : i));
+            x[k] = load_few<TOGETHER>(p.moved_x + (at < end ? at : i));
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
             value_t value[TOGETHER];
-            uint32 g[TOGETHER];
-            bool is_there[TOGETHER];
+            uint32 at[TOGETHER];
 #pragma unroll
             for (int j = 0; j < TOGETHER; j++) {
-                value[j] = value_of(x[k + j]);
-                g[j] = label[k + j];
-                is_there[j] = (k + j) * WORD_THREADS < room && !(SKIPS_NAN && is_nan(value[j]));
+                const uint32 number = (uint32)(i - begin) + k * STRIDE + j; /* in the stretch */
+                value[j] = value_of(x[k].element[j]);
+                const bool is_there = number < count && !(SKIPS_NAN && is_nan(value[j]));
+                at[j] = table.template place_of<HasHot>(is_there, label[k].element[j], hot);
             }
-            table.add<TOGETHER, HasHot>(value, g, is_there, hot);
+            table.template add<TOGETHER>(value, at, hot);
         }
     }
 }
@@ -221,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(bucket
     const uint64 task = blockIdx.x - p.of.tasks[bucket], begin = p.starts[bucket] + task * p.task;
     const uint64 end = begin + p.task < p.starts[bucket + 1] ? begin + p.task : p.starts[bucket + 1];
     const uint64 first = (uint64)bucket << p.of.shift;
-    word_table table(p.of, (uint32 *)word_memory + 4, (uint32)first);
+    word_table<false> table(p.of, (uint32 *)word_memory + 4, (uint32)first);
     table.clear();
     if (threadIdx.x == 0)
         has_spilled = 0;
@@ -230,6 +236,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(bucket
     const bool has_hot = p.of.window->hot && hot < p.of.width;
     if (has_hot) {
         add_stretch<true>(table, p, begin, end, hot);
+        __syncthreads();
         table.give_hot(hot);
     } else {
         add_stretch<false>(table, p, begin, end, 0);

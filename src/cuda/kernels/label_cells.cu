@@ -127,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) fill_cells(label_s
         table.cells[g] = nothing();
     __syncthreads();
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
-    take_labelled<CELL_WIDTH, CELL_AHEAD, false>(
+    take_labelled<CELL_WIDTH, CELL_AHEAD, false, false>(
         p, me, stride, [&](const auto &x, const auto &label, uint64 i) { table.add(p, x, label, i); });
     __syncthreads();
     for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)

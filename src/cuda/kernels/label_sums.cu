@@ -1,6 +1,7 @@
 /* Reductions by labels whose accumulators are integers: each block has a table of them in shared memory, to which its
  * threads add by atomic operations. The order of integer additions cannot show. If there are more groups than one table
- * holds, blocks that read the same elements share the groups out.
+ * holds, blocks that read the same elements share the groups out. Reading them again and again is the limit then, so two
+ * groups share the highest word of their integers where that saves a part (H200, 65536 labels: 786 us instead of 929).
  *
  * Sums of floats are such integers too: of 96 bits, for f64 of 128, scaled by an exponent that a sample of the elements
  * shows. Nearly all data fit without a rounding. If an element does not, the tables are given up and the launches that
@@ -9,8 +10,8 @@
 enum {
     WIDEST_WORD = sizeof(in_t) > sizeof(index_t) ? sizeof(in_t) : sizeof(index_t),
     WORD_WIDTH = 16 / WIDEST_WORD > 4 ? 4 : 16 / WIDEST_WORD, /* neighbouring elements of a thread */
-    WORD_AHEAD = 2,                /* by 65536 labels 0.99 ms on an H200; with 1 1.11, with 4 1.09 */
     IS_WIDE = IS_WINDOW && sizeof(in_t) == 8,
+    WORD_AHEAD = 2, /* by 65536 labels 0.99 ms on an H200; with 1 1.11, with 4 1.09 */
     TABLE_WORDS = IS_WIDE ? 3 : 2,         /* of an integer in a table */
     SUM_WORDS = TABLE_WORDS + IS_WINDOW,   /* of one in global memory */
     ROW_WORDS = TABLE_WORDS + LOWERS_BY_COUNT,
@@ -20,15 +21,17 @@ enum {
     NO_NUMBER = 2 * ELEMENT_BIAS + 1,         /* the exponent of infinities and NaNs */
     HIGHEST_BIT = 32 * SUM_WORDS - 34, /* of the largest element. 2^32 of them leave the sign */
     MARGIN = 4,                       /* powers of two that elements may be larger than the sample's */
-    /* A table has elements of so many exponents, which take 40 or 69 bits. A block adds fewer than 2^23 of them, so no sum
-     * passes 63 or 92 bits. */
-    TABLE_EXPONENTS = 17,
+    /* A table has elements of so many exponents, which take 39 or 68 bits. A block adds fewer than 2^23 of them, so no sum
+     * passes 62 or 91 bits. */
+    TABLE_EXPONENTS = 16,
     TABLE_MARGIN = 1, /* as above, of elements in a table */
     TABLE_BIT = IS_WINDOW ? HIGHEST_BIT - FRACTION_BITS - MARGIN + TABLE_MARGIN - (TABLE_EXPONENTS - 1)
                           : 0, /* of the integer's bits */
     LEAST_HIGHEST = 20,        /* the lowest exponent of a table is at least 1 */
+    MOST_HIGHEST = NO_NUMBER - 1 + MARGIN - TABLE_MARGIN, /* and the highest that of a number */
     EXPONENT_BIT = IS_WIDE ? 21 : 24, /* of the upper word of an element without its sign, shifted by one bit */
-    SPARE_WORDS = 33 /* of a table, one for each lane whose element goes nowhere, and one for the hot group */
+    TABLE_SPAN = TABLE_EXPONENTS << EXPONENT_BIT,
+    SPARE_WORDS = 4 * WARP /* of a table: two for each lane whose element goes nowhere, and two for the hot group's */
 };
 
 struct word_sum {
@@ -93,15 +96,18 @@ inline void add_to_all(uint32 *to, uint64 apart, const word_sum &sum) {
 /* ---- floats ---- */
 
 #if IS_WINDOW
-/* The bits of an element: all, or the upper ones, which have its sign and its exponent. */
+/* The bits of an element, and the upper ones, which have its sign and its exponent. */
 inline uint64 bits_of_element(double x) {
     return (uint64)__double_as_longlong(x);
 }
 inline uint32 bits_of_element(float x) {
     return __float_as_uint(x);
 }
-inline uint32 upper_word(value_t x) {
-    return (uint32)((uint64)bits_of_element(x) >> (IS_WIDE ? 32 : 0));
+inline uint32 upper_word(double x) {
+    return (uint32)__double2hiint(x);
+}
+inline uint32 upper_word(float x) {
+    return __float_as_uint(x);
 }
 inline uint32 exponent_of(value_t x) {
     return upper_word(x) << 1 >> EXPONENT_BIT;
@@ -119,72 +125,6 @@ inline void shifted(uint64 fraction, uint32 by, bool is_below, uint64 *low, uint
     }
 }
 #endif
-
-/* The place of one of 'count' elements of a sample: anywhere in its share, so that no regular input deceives it. */
-inline uint64 sampled(uint64 n, uint32 one, uint32 count) {
-    uint32 any = one * 2654435761u;
-    any = (any ^ any >> 15) * 2246822519u;
-    return n * one / count + ((n / count) * (any ^ any >> 13) >> 32); /* n is below 2^32 */
-}
-
-/* A group that has a tenth or more of the elements, as a sample tells. Threads add its elements in registers, so that
- * they need not wait for each other. By 65536 labels that takes 1.4 ms instead of 3.6 if half of them are one (H200).
- */
-inline void find_hot(const label_sums_args &p) {
-    enum { OF_THREAD = 4, LEAST = OF_THREAD * WORD_THREADS / 10 };
-    __shared__ uint32 candidates[WARP], count[WARP];
-    uint32 label[OF_THREAD], mine = 0;
-#pragma unroll
-    for (int k = 0; k < OF_THREAD; k++) {
-        label[k] = ~0u;
-        if (p.n == 0)
-            continue;
-        const index_t here = load(p.labels + sampled(p.n, k * WORD_THREADS + threadIdx.x, OF_THREAD * WORD_THREADS));
-        label[k] = (uint64)here < p.groups ? (uint32)here : ~0u;
-    }
-    if (threadIdx.x % WARP == 0)
-        candidates[threadIdx.x / WARP] = label[0];
-    if (threadIdx.x < WARP)
-        count[threadIdx.x] = 0;
-    __syncthreads();
-    for (uint32 c = 0; c < WARP; c++) {
-        uint32 of_warp = 0;
-#pragma unroll
-        for (int k = 0; k < OF_THREAD; k++)
-            of_warp += __popc(__ballot_sync(ALL_LANES, label[k] == candidates[c]));
-        mine = threadIdx.x % WARP == c ? of_warp : mine;
-    }
-    atomicAdd(&count[threadIdx.x % WARP], mine);
-    __syncthreads();
-    if (threadIdx.x < WARP && count[threadIdx.x] >= LEAST && candidates[threadIdx.x] != ~0u)
-        atomicMax(&p.window->hot, candidates[threadIdx.x] + 1);
-}
-
-/* The largest exponent of a sample. Infinities and NaNs have none. */
-extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sums_args p SIZED) {
-    TAKE_SIZE(p.n)
-#if IS_WINDOW
-    enum { SAMPLED = 16 };
-    __shared__ uint32 largest;
-    if (threadIdx.x == 0)
-        largest = 0;
-    __syncthreads();
-    uint32 mine = 0;
-#pragma unroll
-    for (int k = 0; k < SAMPLED && p.n; k++) {
-        const uint64 at = sampled(p.n, k * WORD_THREADS + threadIdx.x, SAMPLED * WORD_THREADS);
-        const uint32 exponent = exponent_of(value_of(load(p.x + at)));
-        mine = exponent > mine && exponent < NO_NUMBER ? exponent : mine;
-    }
-    atomicMax(&largest, mine);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        p.window->highest = largest + MARGIN > LEAST_HIGHEST ? largest + MARGIN : (uint32)LEAST_HIGHEST;
-        p.window->failed = 0;
-    }
-#endif
-    find_hot(p);
-}
 
 /* ---- a block's table ---- */
 
@@ -209,81 +149,133 @@ __noinline__ bool add_outside(uint32 *total, uint64 groups, uint32 highest, valu
     return false;
 }
 
+/* The groups of a table that begins with this one. */
+inline uint32 groups_of(const label_sums_args &p, uint32 begin) {
+    return begin >= p.groups ? 0 : p.groups - begin < p.width ? (uint32)p.groups - begin : p.width;
+}
+
+/* The half of a word that is group g's: a number with a sign, as the lower half may have borrowed from the upper. */
+inline uint32 half_of(uint32 word, uint32 g) {
+    const int lower = (int16)word;
+    return (uint32)(g & 1 ? (int)(word - lower) >> 16 : lower);
+}
+
+/* Adds to all bits what the halves of a word miss of an addition to place 'at' of the table, for its group 'group'. */
+__noinline__ void add_missing(uint32 *totals, uint64 groups, uint32 width, uint32 at, uint32 group, uint32 before,
+                              uint32 added, uint32 wanted) {
+    for (uint32 half = 0; half < 2; half++) {
+        const bool is_own = half == (at & 1);
+        const uint32 missing = (is_own ? wanted : 0) - (half_of(before + added, half) - half_of(before, half));
+        const uint32 g = is_own ? group : at ^ 1;
+        if (missing == 0 || g >= width)
+            continue;
+        table_number number = {};
+        number.word[TABLE_WORDS - 1] = missing;
+        add_to_all(totals + g, groups, sum_of_number(number, 0));
+    }
+}
+
 /* The table of 'width' groups: the lowest words of the integers, the next ones, then numbers of elements. Its group g is
  * group 'begin' + g of all. */
-struct word_table {
+template <bool Halves> struct word_table {
     const label_sums_args &p;
     uint32 *words;
     uint32 pitch; /* from a word of an integer to the next */
+    uint32 counts; /* where numbers of elements begin */
     uint32 begin, spare;
     bool failed = false; /* by an element outside the window */
     bool has_spilled = false;
-    table_number hot_sum = {};
-    uint32 hot_count = 0;
     uint64 first_bad = ~0ull;
 #if IS_WINDOW
-    uint32 highest, lowest, span; /* elements, shifted by one bit, from the lowest to span above it fit the table */
+    uint32 highest, lowest; /* elements, shifted by one bit, from the lowest to TABLE_SPAN above it fit the table */
     double scale;
 #endif
 
     word_table(const label_sums_args &args, uint32 *memory, uint32 first_group)
-        : p(args), words(memory), pitch(args.width + SPARE_WORDS), begin(first_group),
-          spare(args.width + threadIdx.x % WARP) {
+        : p(args), words(stays_in_shared(memory)), pitch(args.width + SPARE_WORDS), begin(first_group),
+          spare(args.width + 2 * WARP + slot()) {
+        counts = (TABLE_WORDS - 1) * pitch + (Halves ? pitch / 2 : pitch);
 #if IS_WINDOW
         highest = p.window->highest;
-        const uint32 most = highest - (MARGIN - TABLE_MARGIN), least = most - (TABLE_EXPONENTS - 1);
+        const uint32 least = highest - (MARGIN - TABLE_MARGIN) - (TABLE_EXPONENTS - 1);
         lowest = least << EXPONENT_BIT;
-        span = (((most < NO_NUMBER ? most : NO_NUMBER - 1) - least + 1) << EXPONENT_BIT) - 1;
-        scale = __longlong_as_double((int64)(1023 + 127 + 23 - least) << 52);
+        uint32 upper = (1023 + ELEMENT_BIAS + (IS_WIDE ? 0 : FRACTION_BITS) - least) << 20;
+        hide(upper); /* the compiler would make it once more for each element */
+        scale = __hiloint2double((int)upper, 0);
 #endif
     }
 
+    /* A lane's place among others: each has a bank, and a word of halves. */
+    static uint32 slot() {
+        const uint32 lane = threadIdx.x % WARP;
+        return 2 * lane + lane / (WARP / 2);
+    }
+
     void clear() {
-        for (uint32 k = threadIdx.x; k < ROW_WORDS * pitch; k += WORD_THREADS)
+        for (uint32 k = threadIdx.x; k < counts + LOWERS_BY_COUNT * pitch; k += WORD_THREADS)
             words[k] = 0;
+    }
+    /* A word of an integer; w is below ROW_WORDS. */
+    uint32 word_at(uint32 w, uint32 g) const {
+        if (w == TABLE_WORDS)
+            return words[counts + g];
+        if (!Halves || w + 1 < TABLE_WORDS)
+            return words[w * pitch + g];
+        return half_of(words[w * pitch + g / 2], g);
     }
     word_sum sum_at(uint32 g) const {
         table_number number;
 #pragma unroll
         for (int w = 0; w < TABLE_WORDS; w++)
-            number.word[w] = words[w * pitch + g];
-        return sum_of_number(number, LOWERS_BY_COUNT ? words[TABLE_WORDS * pitch + g] : 0);
+            number.word[w] = word_at(w, g);
+        return sum_of_number(number, LOWERS_BY_COUNT ? word_at(TABLE_WORDS, g) : 0);
     }
 
-    /* The integer of an element; false if the table does not take it. */
-    bool convert(value_t x, table_number *to) const {
+    uint32 place_of_half(uint32 g) const {
+        return (TABLE_WORDS - 1) * pitch + g / 2;
+    }
+
+    /* The integer of an element that the table takes. */
+    table_number number_of(value_t x) const {
+        table_number number;
 #if IS_WINDOW
         const value_t size = IS_SUM_OF_ABSOLUTES ? absolute(x) : x;
-        const uint32 upper = upper_word(x), above = upper + upper - lowest;
-        if constexpr (HAS_FAST_DOUBLES && !IS_WIDE) {
-            const double number = __fma_rn((double)size, scale, 0x1.8p52); /* whose lower bits are the integer */
-            to->word[0] = (uint32)__double2loint(number);
-            to->word[1] = (uint32)__double2hiint(number) - 0x43380000;
+        if constexpr (HAS_FAST_DOUBLES && IS_WIDE) {
+            const double unit = (double)size * scale, high = __fma_rd(unit, 0x1p20, 0x1.8p52), /* the upper words */
+                low = __fma_rn(__fma_rn(high - 0x1.8p52, -0x1p-20, unit), 0x1p52, 0x1p52); /* the rest, not below 0 */
+            number.word[0] = (uint32)__double2loint(low);
+            number.word[1] = (uint32)__double2loint(high);
+            number.word[TABLE_WORDS - 1] = (uint32)__double2hiint(high) - 0x43380000;
+        } else if constexpr (HAS_FAST_DOUBLES) {
+            const double whole = __fma_rn((double)size, scale, 0x1.8p52); /* whose lower bits are the integer */
+            number.word[0] = (uint32)__double2loint(whole);
+            number.word[1] = (uint32)__double2hiint(whole) - 0x43380000;
         } else {
             uint64 low, high;
-            shifted(fraction_of(size), above >> EXPONENT_BIT & 31, (int)upper_word(size) < 0, &low, &high);
+            shifted(fraction_of(size), above_lowest(x) >> EXPONENT_BIT & 31, (int)upper_word(size) < 0, &low, &high);
 #pragma unroll
             for (int w = 0; w < TABLE_WORDS; w++)
-                to->word[w] = (uint32)(w < 2 ? low >> 32 * w : high);
+                number.word[w] = (uint32)(w < 2 ? low >> 32 * w : high);
         }
-        return above <= span;
 #else
-        const uint64 number = (uint64)lift_as<acc_t>(x, value_t(0), 0).a0;
-        to->word[0] = (uint32)number;
-        to->word[1] = (uint32)(number >> 32);
-        return true;
+        const uint64 integer = (uint64)lift_as<acc_t>(x, value_t(0), 0).a0;
+        number.word[0] = (uint32)integer;
+        number.word[1] = (uint32)(integer >> 32);
 #endif
+        return number;
     }
-    bool is_nothing(value_t x) const {
 #if IS_WINDOW
-        return IS_EXACT ? bits_of_element(x) == 0 : x == 0; /* a sum of only -0 is -0 */
-#else
-        return true;
-#endif
+    uint32 above_lowest(value_t x) const {
+        const uint32 upper = upper_word(x);
+        return upper + upper - lowest;
     }
+    static bool is_nothing(value_t x) {
+        return IS_EXACT ? bits_of_element(x) == 0 : x == 0; /* a sum of only -0 is -0 */
+    }
+#endif
 
     /* Adds numbers to groups; the atomic operations on a word are under way together. */
-    template <int Count> void add_numbers(const table_number number[Count], const uint32 at[Count]) {
+    template <int Count> void add_numbers(const table_number number[Count], const uint32 at[Count], uint32 hot) {
         uint64 word[Count];
 #pragma unroll
         for (int j = 0; j < Count; j++)
@@ -293,84 +285,122 @@ struct word_table {
             uint32 before[Count];
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                before[j] = add_shared(words + (w * pitch + at[j]), (uint32)word[j]);
+                before[j] = add_shared(words + w * pitch + at[j], (uint32)word[j]);
 #pragma unroll
             for (int j = 0; j < Count; j++)
                 word[j] = number[j].word[w + 1] + (word[j] >> 32) + (((uint64)before[j] + (uint32)word[j]) >> 32);
         }
+        if constexpr (Halves) {
+            add_halves<Count>(word, at, hot);
+            return;
+        }
 #pragma unroll
         for (int j = 0; j < Count; j++)
             if (IS_WINDOW || (uint32)word[j])
-                add_shared_only(words + ((TABLE_WORDS - 1) * pitch + at[j]), (uint32)word[j]);
+                add_shared_only(words + (TABLE_WORDS - 1) * pitch + at[j], (uint32)word[j]);
     }
 
-    /* Adds elements that are there to their groups, some at a time. */
-    template <int Count, bool TakesHot>
-    void add(const value_t x[Count], const uint32 g[Count], const bool is_there[Count], uint32 hot) {
-        table_number number[Count];
-        uint32 at[Count];
-        bool is_rare = false;
+    /* The highest words, in halves. An addition may pass what a half holds. It sees so by what stood there: so nothing
+     * is lost if it adds to all bits by what the halves are wrong. A number's word has 8 bits. */
+    template <int Count> void add_halves(const uint64 word[Count], const uint32 at[Count], uint32 hot) {
+        enum { NEAR = 1 << 9 };
+        uint32 before[Count], added[Count];
+        bool are_near = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
-            const bool is_taken = convert(x[j], &number[j]), is_hot = TakesHot && is_there[j] && g[j] == hot;
-            at[j] = is_there[j] && is_taken && !is_hot ? g[j] : spare;
-            if (is_hot && is_taken)
-                hot_sum.add(number[j]);
-            hot_count += is_hot;
-            is_rare |= is_there[j] && !is_taken && !is_nothing(x[j]);
+            added[j] = __funnelshift_l(0, (uint32)word[j], at[j] * 16); /* by the lower five bits */
+            before[j] = add_shared(words + place_of_half(at[j]), added[j]);
         }
-        add_numbers<Count>(number, at);
+#pragma unroll
+        for (int j = 0; j < Count; j++)
+            are_near |= at[j] < spare - slot() &&
+                        __funnelshift_l(0, before[j], at[j] * 16 + 16) - (0x80000000 - (NEAR << 16)) < 2u * NEAR << 16;
+        if (are_near)
+#pragma unroll
+            for (int j = 0; j < Count; j++)
+                if (at[j] < spare - slot())
+                    add_missing(p.totals + begin, p.groups, groups_of(p, begin), at[j], at[j] < p.width ? at[j] : hot,
+                                before[j], added[j], (uint32)word[j]);
+    }
+
+#if IS_WINDOW
+    /* Elements that do not fit the table are added to all bits. Those that are 0 need not be added. */
+    template <int Count> void add_rare(const value_t x[Count], uint32 at[Count], uint32 hot) {
+        bool is_rare = !HAS_FAST_DOUBLES; /* there 0 has an integer that is none */
+#pragma unroll
+        for (int j = 0; j < Count; j++)
+            is_rare |= above_lowest(x[j]) >= TABLE_SPAN && !is_nothing(x[j]);
+        if (!is_rare)
+            return;
+#pragma unroll
+        for (int j = 0; j < Count; j++)
+            if (above_lowest(x[j]) >= TABLE_SPAN) {
+                if (at[j] != spare && !is_nothing(x[j])) {
+                    const uint32 group = begin + (at[j] < p.width ? at[j] : hot);
+                    failed |= add_outside(p.totals + group, p.groups, highest, x[j]);
+                    has_spilled = true;
+                }
+                at[j] = spare;
+            }
+    }
+#endif
+
+    /* Adds elements to their places in the table, some at a time. */
+    template <int Count> void add(const value_t x[Count], uint32 at[Count], uint32 hot) {
+        table_number number[Count];
+#pragma unroll
+        for (int j = 0; j < Count; j++)
+            number[j] = number_of(x[j]);
         if (LOWERS_BY_COUNT)
 #pragma unroll
             for (int j = 0; j < Count; j++)
-                add_shared_only(words + (TABLE_WORDS * pitch +
-                                         (is_there[j] && !(TakesHot && g[j] == hot) ? g[j] : spare)), 1);
+                add_shared_only(words + counts + at[j], 1);
 #if IS_WINDOW
-        if (!is_rare)
-            return;
-        has_spilled = true;
+        uint32 bits = 0; /* one test for all elements, of which nearly all fit */
 #pragma unroll
         for (int j = 0; j < Count; j++)
-            if (is_there[j] && !is_nothing(x[j]) && !convert(x[j], &number[j]))
-                failed |= add_outside(p.totals + (begin + g[j]), p.groups, highest, x[j]);
+            bits |= above_lowest(x[j]);
+        if (bits >= TABLE_SPAN)
+            add_rare<Count>(x, at, hot);
 #endif
+        add_numbers<Count>(number, at, hot);
+    }
+
+    /* The place of a group's element in the table. Each lane has a word of its own for the hot group, so that lanes need
+     * not wait for each other. */
+    template <bool HasHot> uint32 place_of(bool is_there, uint32 g, uint32 hot) const {
+        return !is_there ? spare : HasHot && g == hot ? spare - 2 * WARP : g;
     }
 
     /* What this block's threads have added of the hot group. */
     void give_hot(uint32 hot) {
-        for (int d = 1; d < WARP; d *= 2) {
-            hot_sum.add(from_across(hot_sum, d));
-            hot_count += from_across(hot_count, d);
-        }
-        const uint32 own = p.width + WARP;
-        if (threadIdx.x % WARP == 0) {
-            add_numbers<1>(&hot_sum, &own);
-            if (LOWERS_BY_COUNT)
-                add_shared_only(words + (TABLE_WORDS * pitch + own), hot_count);
-        }
-        __syncthreads();
+        if (threadIdx.x >= WARP)
+            return;
+        word_sum sum = sum_at(spare - 2 * WARP);
+        for (int d = 1; d < WARP; d *= 2)
+            sum.add(from_across(sum, d));
         if (threadIdx.x == 0)
-            add_to_all(p.totals + (begin + hot), p.groups, sum_at(own));
+            add_to_all(p.totals + (begin + hot), p.groups, sum);
     }
 
-    /* Some neighbouring elements of the input, from i, with those of the hot group or without. */
-    template <bool HasHot, bool TakesHot, int Count>
+    /* Some neighbouring elements of the input, from i. */
+    template <bool HasHot, int Count>
     void add_labelled(const few<in_t, Count> &x, const few<index_t, Count> &label, uint64 i, uint32 groups,
                       uint32 hot) {
         value_t value[Count];
-        uint32 g[Count];
-        bool is_there[Count], is_bad = false;
+        uint32 at[Count];
+        bool is_bad = false;
 #pragma unroll
         for (int j = 0; j < Count; j++) {
             const index_t of = label.element[j];
+            const uint32 g = (uint32)of - begin;
             value[j] = value_of(x.element[j]);
-            g[j] = (uint32)of - begin;
             const bool is_good = sizeof(index_t) <= 4 ? (uint32)of < (uint32)p.groups : (uint64)of < p.groups;
-            const bool is_mine = HasHot && g[j] == hot ? TakesHot : g[j] < groups;
-            is_there[j] = (sizeof(index_t) <= 4 || is_good) && is_mine && !(SKIPS_NAN && is_nan(value[j]));
+            const bool is_mine = (sizeof(index_t) <= 4 || is_good) && g < groups;
+            at[j] = place_of<HasHot>(is_mine && !(SKIPS_NAN && is_nan(value[j])), g, hot);
             is_bad |= !is_good;
         }
-        add<Count, TakesHot>(value, g, is_there, hot);
+        add<Count>(value, at, hot);
         if (is_bad)
 #pragma unroll
             for (int j = 0; j < Count; j++)
@@ -378,43 +408,35 @@ struct word_table {
     }
 };
 
-/* Adds all elements of the block's share. The parts take those of the hot group in turns, so that most of the time a block
- * need only leave them out. */
-template <bool HasHot>
-inline void add_all(word_table &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups, uint32 hot) {
-    uint32 turn = blockIdx.x % p.parts;
-    take_labelled<WORD_WIDTH, WORD_AHEAD, false>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
-        if (HasHot && turn == 0) {
-            turn = (uint32)p.parts;
-            table.add_labelled<HasHot, HasHot>(x, label, i, groups, hot);
-        } else {
-            table.add_labelled<HasHot, false>(x, label, i, groups, hot);
-        }
-        turn--;
+/* Adds all elements of the block's share. */
+template <bool HasHot, bool Halves>
+inline void add_all(word_table<Halves> &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups,
+                    uint32 hot) {
+    take_labelled<WORD_WIDTH, WORD_AHEAD, false, IS_WINDOW>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
+        table.template add_labelled<HasHot>(x, label, i, groups, hot);
     });
     __syncthreads();
     if (HasHot)
         table.give_hot(hot);
 }
 
-extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sums_args p SIZED) {
-    TAKE_SIZE(p.n)
+template <bool Halves> inline void add_part(const label_sums_args &p) {
     extern __shared__ __align__(16) uint8 word_memory[];
     const uint32 part = blockIdx.x % p.parts, chunk = blockIdx.x / p.parts, begin = part * p.width;
-    const uint32 groups = begin >= p.groups ? 0 : p.groups - begin < p.width ? (uint32)p.groups - begin : p.width;
-    word_table table(p, (uint32 *)word_memory, begin);
+    const uint32 groups = groups_of(p, begin);
+    word_table<Halves> table(p, (uint32 *)word_memory, begin);
     table.clear();
     __syncthreads();
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
-    const uint32 hot = p.window->hot;
-    if (hot)
-        add_all<true>(table, p, me, stride, groups, hot - 1 - begin);
+    const uint32 hot = p.window->hot - 1 - begin; /* there is none if the window has 0 */
+    if (p.window->hot && hot < groups)
+        add_all<true>(table, p, me, stride, groups, hot);
     else
         add_all<false>(table, p, me, stride, groups, 0);
 #pragma unroll
     for (int w = 0; w < ROW_WORDS; w++)
         for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)
-            p.partials[(chunk * (uint64)ROW_WORDS + w) * p.groups + begin + g] = table.words[w * table.pitch + g];
+            p.partials[(chunk * (uint64)ROW_WORDS + w) * p.groups + begin + g] = table.word_at(w, g);
 #if IS_WINDOW
     if (table.failed)
         atomicOr(&p.window->failed, 1u);
@@ -423,6 +445,17 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sum
         atomicOr(&p.told->refused, 1u);
         atomicMax(&p.told->not_bad, ~table.first_bad);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sums_args p SIZED) {
+    TAKE_SIZE(p.n)
+#if IS_WINDOW
+    if (p.halves) {
+        add_part<true>(p);
+        return;
+    }
+#endif
+    add_part<false>(p);
 }
 
 /* ---- all tables ---- */

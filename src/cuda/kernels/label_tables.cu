@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(MOST_TABLE_THREADS) fill_tables(tab
     for (uint32 g = 0; g <= (uint32)p.groups; g++)
         table.first[g * blockDim.x] = identity_as<acc_t>();
     const uint64 me = blockIdx.x * (uint64)blockDim.x + threadIdx.x, stride = gridDim.x * (uint64)blockDim.x;
-    take_labelled<WIDTH, AHEAD, true>(
+    take_labelled<WIDTH, AHEAD, true, false>(
         p, me, stride, [&](const auto &x, const auto &label, uint64 i) { table.add(p, x, label, i); });
     __syncthreads();
     for (uint32 g = threadIdx.x / WARP; g < (uint32)p.groups; g += blockDim.x / WARP) {

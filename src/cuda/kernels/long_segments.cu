@@ -76,8 +76,6 @@ struct ends_of_segments {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_args p) {
-    if (is_given(p))
-        return;
     const uint64 number = blockIdx.x * (uint64)(BLOCK / WARP) + threadIdx.x / WARP;
     const bool is_there = number < p.tiles;
     const uint64 first = number << p.tile_bits, left = is_there ? p.n - first : 0, whole = 1ull << p.tile_bits;

@@ -170,8 +170,8 @@ struct tile_sums {
 };
 
 /* Starts to copy the block's tile. */
-inline tile begin_tile(const groups_args &p, uint8 *x, tile_sums &s) {
-    const uint64 first = blockIdx.x * (uint64)TILE;
+inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, tile_sums &s) {
+    const uint64 first = number * TILE;
     const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, x, x};
     const uint32 skew = fetch_as_it_lies(p, t);
     close_copies();

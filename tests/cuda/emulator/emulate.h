@@ -356,6 +356,12 @@ inline float __fmaf_rn(float a, float b, float c) {
 inline double __fma_rn(double a, double b, double c) {
     return __builtin_fma(a, b, c);
 }
+/* Downwards: a value that was rounded up moves back by one. Right where c is near the sum, so that c - nearest is
+ * exact. */
+inline double __fma_rd(double a, double b, double c) {
+    const double nearest = __builtin_fma(a, b, c);
+    return __builtin_fma(a, b, c - nearest) < 0 ? __builtin_nextafter(nearest, -__builtin_inf()) : nearest;
+}
 /* Towards zero: a value that was rounded away from zero moves back by one. A long double holds every 64-bit integer. */
 inline float emulate_toward_zero(long double x) {
     const float nearest = (float)x;
