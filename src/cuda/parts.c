@@ -49,8 +49,12 @@ static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_
 /* 205 ms */
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 /* 180 ms */
-static const char *const thin_columns[] = {COLUMNS, tally_cuda_kernels_column_partials, tally_cuda_kernels_lane_words,
-                                           tally_cuda_kernels_thin_columns, NULL};
+static const char *const thin_columns[] = {COLUMNS,
+                                           tally_cuda_kernels_column_partials,
+                                           tally_cuda_kernels_packed_columns,
+                                           tally_cuda_kernels_lane_words,
+                                           tally_cuda_kernels_thin_columns,
+                                           NULL};
 
 /* ---- reductions by segments and keys ---- */
 
