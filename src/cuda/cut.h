@@ -42,6 +42,7 @@ typedef struct tally_cuda_cut {
     tally_cuda_path path;
     uint64_t elements; /* of the input */
     uint64_t groups;   /* of elements that have a result each, or are scanned each by itself: rows, columns, segments */
+    bool is_few;       /* scan_few.cu takes a scan that can go that way, as its addresses tell */
 
     union { /* what is cut how, by the path */
         struct {

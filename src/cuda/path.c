@@ -11,6 +11,7 @@
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
+#include "cuda/scan_few.h"
 #include "cuda/scan_tall.h"
 #include "cuda/states.h"
 
@@ -73,10 +74,12 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
     cut->elements = cut->groups * shape->extent;
     if (!cut->groups || (tally_is_scan(c) && !cut->elements))
         return;
-    if (tally_is_scan(c))
+    if (tally_is_scan(c)) {
         cut_scan_along_axis(device, c, sizes, resident, shape, cut);
-    else
+        cut->is_few = tally_cuda_scans_few(c, sizes, shape);
+    } else {
         cut_reduction_along_axis(device, c, sizes, shape, cut);
+    }
 }
 
 void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
