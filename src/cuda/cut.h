@@ -142,8 +142,9 @@ typedef struct tally_cuda_cut {
             unsigned rows;    /* of a strand */
             unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
             unsigned tile;    /* bytes there */
-            unsigned group;   /* tiles of which the last one tells what all up to it add up to */
-            unsigned shared;  /* bytes of a block */
+            unsigned results; /* as in the kernel's arguments, like what follows */
+            unsigned group, chain, groups;
+            unsigned shared; /* bytes of a block */
         } tall;
         struct {
             uint64_t tile; /* elements of a tile */
