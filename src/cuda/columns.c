@@ -146,14 +146,14 @@ static uint64_t parts_of(const tally_shape *shape, uint64_t panels, uint64_t gro
 
 /* Rows that begin at any address are loaded in whole vectors where elements are narrow or columns short; else an
  * element a thread is faster: sums of u32 853 wide took 0.87 of the time on an H100. */
-static unsigned width_of(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape) {
-    const bool in_line = shape->inner % sizes->column_width == 0;
-    return in_line || c->in_bytes < 4 || shape->extent <= FEW_IN_VECTORS ? sizes->column_width : 1;
+static unsigned width_of(const tally_computation *c, unsigned width, const tally_shape *shape) {
+    const bool in_line = shape->inner % width == 0;
+    return in_line || c->in_bytes < 4 || shape->extent <= FEW_IN_VECTORS ? width : 1;
 }
 
 static void choose_wide_panel(const tally_cuda_device *device, const tally_computation *c,
                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    const unsigned width = width_of(c, sizes, shape);
+    const unsigned width = width_of(c, sizes->column_width, shape);
     uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / width), across = divide_up(shape->inner, width);
     const bool shares_sectors = c->in_bytes == 8 && shape->inner * c->in_bytes % SECTOR;
     uint64_t wide = (shares_sectors ? WIDE_BYTES : PANEL_BYTES) / (width * c->in_bytes);
@@ -173,14 +173,13 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
 
 bool tally_cuda_thin_columns_cut(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
                                  tally_cuda_cut *cut) {
-    const unsigned width = width_of(c, sizes, shape);
+    const unsigned width = width_of(c, sizes->thin_width, shape);
     const uint64_t shares = divide_up(shape->inner, width);
     if (c->is_sized || shape->extent > THIN_ROWS || shape->inner * c->in_bytes < LEAST_THIN_ROW ||
         (shape->extent > FEW_THIN_ROWS && shape->outer * shares < THIN_THREADS))
         return false;
     cut->path = TALLY_CUDA_THIN_COLUMNS;
     cut->columns.width = cut->columns.panel = width;
-    cut->columns.panels = shares;
     cut->columns.chunks = cut->columns.slabs = cut->columns.groups = 1;
     return true;
 }
@@ -230,6 +229,11 @@ static tally_cuda_columns_args columns_args(const tally_cuda_launch *l) {
 
 tally_status tally_cuda_thin_columns_launch(const tally_cuda_launch *l) {
     tally_cuda_columns_args args = columns_args(l);
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    const uint64_t result = c->out_bytes * c->per_result, unit = least(SECTOR, args.width * result);
+    const bool are_in_units = args.to.out % result == 0; /* as the kernel asks */
+    const bool are_shifted = are_in_units && ((args.to.out | args.inner * result) & (unit - 1));
+    args.panels = divide_up(args.inner + (are_shifted ? unit / result - 1 : 0), args.width);
     const uint64_t blocks = divide_up(args.outer * args.panels, TALLY_CUDA_BLOCK);
     const tally_cuda_grid grid = {.x = least(blocks, TALLY_CUDA_MOST_GRID_X), .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.fold_thin_columns, grid, &args, "launching a reduction of columns");

@@ -42,6 +42,7 @@ typedef struct tally_cuda_cut {
     tally_cuda_path path;
     uint64_t elements; /* of the input */
     uint64_t groups;   /* of elements that have a result each, or are scanned each by itself: rows, columns, segments */
+    bool is_few;       /* scan_few.cu takes a scan that can go that way, as its addresses tell */
 
     union { /* what is cut how, by the path */
         struct {
@@ -141,8 +142,9 @@ typedef struct tally_cuda_cut {
             unsigned rows;    /* of a strand */
             unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
             unsigned tile;    /* bytes there */
-            unsigned group;   /* tiles of which the last one tells what all up to it add up to */
-            unsigned shared;  /* bytes of a block */
+            unsigned results; /* as in the kernel's arguments, like what follows */
+            unsigned group, chain, groups;
+            unsigned shared; /* bytes of a block */
         } tall;
         struct {
             uint64_t tile; /* elements of a tile */

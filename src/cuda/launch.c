@@ -8,9 +8,12 @@
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
+#include "cuda/scan_few.h"
 #include "cuda/scan_tall.h"
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
+    if (tally_cuda_can_scan_few(l))
+        return tally_cuda_scan_few_launch(l);
     tally_status status = tally_cuda_clear(l, l->cut->zeroed_bytes);
     if (status != TALLY_OK)
         return status;

@@ -49,8 +49,12 @@ static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_
 /* 205 ms */
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 /* 180 ms */
-static const char *const thin_columns[] = {COLUMNS, tally_cuda_kernels_column_partials, tally_cuda_kernels_lane_words,
-                                           tally_cuda_kernels_thin_columns, NULL};
+static const char *const thin_columns[] = {COLUMNS,
+                                           tally_cuda_kernels_column_partials,
+                                           tally_cuda_kernels_packed_columns,
+                                           tally_cuda_kernels_lane_words,
+                                           tally_cuda_kernels_thin_columns,
+                                           NULL};
 
 /* ---- reductions by segments and keys ---- */
 
@@ -202,7 +206,8 @@ static const char *const thin_panels[] = {tally_cuda_kernels_of_panels, TILES,
 
 /* 310 ms */
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_lane_words,
-                                            tally_cuda_kernels_scan_thin, tally_cuda_kernels_ones, NULL};
+                                            tally_cuda_kernels_scan_thin, NULL};
+static const char *const scan_of_few[] = {tally_cuda_kernels_scan_few, NULL};
 
 static const char *const tall[] = {tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tall,
                                    NULL};
@@ -340,6 +345,8 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, thin_panels);
     if (has_extent)
         add(l, scan_of_slabs);
+    if (has_extent)
+        add(l, scan_of_few);
     if (has_extent && sizes->tall.items)
         add(l, tall);
     if (has_extent && sizes->scan.strand)

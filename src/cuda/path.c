@@ -11,22 +11,39 @@
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
+#include "cuda/scan_few.h"
 #include "cuda/scan_tall.h"
 #include "cuda/states.h"
 
 enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a time */ };
 
-/* Tiles of some rows are faster than waves where there is little: on an H200 argmax of i32 1 x 2873 x 36 took 11.0 us
- * and 14.4, sums of i64 2 x 927 x 41 9.2 and 12.3, but of f16 1 x 300000 x 4 15.1 and 13.9. */
+/* Whether tiles of some rows (scan_tall.cu) are faster than waves, or than panels where slabs are too many for those.
+ * On an H200 argmax of i32 1 x 2873 x 36 took 11.0 us and 14.4, sums of i64 2 x 927 x 41 9.2 and 12.3, running sums of
+ * i8 in i8 22 x 545172 x 3 58 and 76, minmax of u16 319 x 4644 x 29 143 and 205; but sums of f32 1 x 16000000 x 2 98
+ * and 75, dot of bf16 1 x 459779 x 39 70 and 65. */
+static bool are_fast_tiles(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                           const tally_cuda_cut *tall, bool has_waves) {
+    enum {
+        LITTLE = 2 << 20, /* bytes read and written */
+        NARROW = 64,      /* bytes of a row */
+        OF_ENTRY = 32     /* bytes of a tile's column, read and written, for each byte of its sum's entry */
+    };
+    const uint64_t result = c->out_bytes * c->per_result, each = c->in_bytes + result;
+    if (tall->elements * each <= LITTLE)
+        return has_waves; /* else columns are held in registers */
+    return c->in_bytes <= (has_waves ? 1 : 2) && result <= 4 && shape->inner * c->in_bytes <= NARROW &&
+           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) &&
+           (tall->tall.tiles == 1 || tall->tall.strands * tall->tall.rows * each >= OF_ENTRY * sizes->entry_bytes);
+}
+
 static bool cut_narrow(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
-    enum { LITTLE = 2 << 20 /* bytes read and written */ };
     tally_cuda_cut tall = *cut;
-    if (!tally_cuda_narrow_cut(sizes, resident, shape, cut))
-        return false;
-    if (cut->elements * (c->in_bytes + c->out_bytes * c->per_result) <= LITTLE &&
-        tally_cuda_tall_cut(device, c, sizes, shape, &tall))
-        *cut = tall;
+    const bool has_tiles = tally_cuda_tall_cut(device, c, sizes, shape, &tall),
+               has_waves = tally_cuda_narrow_cut(sizes, resident, shape, cut);
+    if (!has_tiles || !are_fast_tiles(c, sizes, shape, &tall, has_waves))
+        return has_waves;
+    *cut = tall;
     return true;
 }
 
@@ -73,10 +90,12 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
     cut->elements = cut->groups * shape->extent;
     if (!cut->groups || (tally_is_scan(c) && !cut->elements))
         return;
-    if (tally_is_scan(c))
+    if (tally_is_scan(c)) {
         cut_scan_along_axis(device, c, sizes, resident, shape, cut);
-    else
+        cut->is_few = tally_cuda_scans_few(c, sizes, shape);
+    } else {
         cut_reduction_along_axis(device, c, sizes, shape, cut);
+    }
 }
 
 void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,

@@ -184,13 +184,12 @@ tally_status tally_cuda_short_rows_launch(const tally_cuda_launch *l) {
     return tally_cuda_enqueue(l, l->plan->kernels.fold_short_rows, grid, &args, "launching a reduction of short rows");
 }
 
-tally_status tally_cuda_ones_launch(const tally_cuda_launch *l) {
+static tally_status launch_ones(const tally_cuda_launch *l) {
     enum { VECTOR = 16, AHEAD = 4, FEW_AHEAD = 2 }; /* as in ones.cu */
     const tally_args *a = l->args;
     const tally_computation *c = &l->plan->gpu.base.computation;
     tally_cuda_ones_args args = {.x = tally_cuda_address(a->x),
                                  .y = tally_cuda_address(a->y),
-                                 .initial = tally_cuda_address(a->initial),
                                  .out = tally_cuda_address(a->out),
                                  .carry = l->pieces.carry,
                                  .total = l->pieces.total,
@@ -207,7 +206,7 @@ tally_status tally_cuda_ones_launch(const tally_cuda_launch *l) {
 tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     if (a->shape.extent == 1)
-        return tally_cuda_ones_launch(l);
+        return launch_ones(l);
     const uint64_t rows_a_block = (uint64_t)TALLY_CUDA_BLOCK * l->plan->sizes.vector;
     const uint64_t inner = a->shape.inner;
     tally_cuda_tiny_rows_args args = {.x = tally_cuda_address(a->x),

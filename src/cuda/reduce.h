@@ -13,8 +13,6 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *launch);
 bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_computation *computation,
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
 tally_status tally_cuda_short_rows_launch(const tally_cuda_launch *launch);
-/* Extent 1 (ones.cu), of reductions and of scans that go on from no piece. */
-tally_status tally_cuda_ones_launch(const tally_cuda_launch *launch);
 tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *launch);
 
 tally_cuda_destination tally_cuda_destination_of(const tally_cuda_launch *launch);

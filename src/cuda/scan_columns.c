@@ -2,7 +2,6 @@
 
 #include "core/arithmetic.h"
 #include "cuda/columns.h"
-#include "cuda/reduce.h"
 #include "cuda/scan_tall.h"
 
 enum {
@@ -399,8 +398,6 @@ tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *l) {
 
 tally_status tally_cuda_scan_thin_launch(const tally_cuda_launch *l) {
     tally_cuda_scan_columns_args args = columns_scan(l, 0, 1);
-    if (args.extent == 1 && !args.carry && !args.total && !args.before)
-        return tally_cuda_ones_launch(l);
     const uint64_t threads = args.outer * divide_up(args.inner, l->plan->sizes.thin_width);
     const tally_cuda_grid grid = {.x = divide_up(threads, TALLY_CUDA_BLOCK), .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_thin, grid, &args, "launching a scan of thin columns");

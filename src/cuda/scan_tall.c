@@ -3,9 +3,10 @@
 #include "core/arithmetic.h"
 
 enum {
-    GROUP = 16,         /* tiles of which the last one tells what all up to it add up to, */
+    GROUP = 16,         /* tiles of which the last one tells what they add up to, */
     MANY_STRANDS = 32,  /* and with so many strands, which share the reading, */
     MANY_OF_GROUP = 64, /* so many tiles */
+    CHAIN = 16,         /* and then so many groups of which the last one tells what all up to it add up to */
     PANEL_BYTES = 256,  /* of a row of a panel at most, and half as many if there would be few panels: */
     MANY_PANELS = 12,
     SECTOR_BYTES = 32, /* panels are whole ones */
@@ -19,7 +20,8 @@ enum {
     FEW_TILES = 64,
     MOST_TILES = 1 << 14,        /* of a panel, */
     MOST_NARROW_TILES = 1 << 17, /* and where rows lie as in memory, which have */
-    NARROW_BYTES = 64            /* at most */
+    NARROW_BYTES = 64,           /* at most */
+    WIDE_RESULTS = 128           /* bytes of a row of results that each thread stores by itself */
 };
 
 /* Which columns and rows a thread has follows from the shape, so that results do not depend on addresses. */
@@ -44,10 +46,15 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t strands = TALLY_CUDA_TALL_BLOCK / across;
     const uint64_t pitch = are_narrow ? inner * c->in_bytes : round_up(across * bytes, VECTOR) + VECTOR;
     const uint64_t inputs = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1;
+    const uint64_t result = c->out_bytes * c->per_result;
+    /* in the place of elements, or in memory of their own if a row of them is narrow, too */
+    const bool are_staged = are_narrow && (result == c->in_bytes || inner * result < WIDE_RESULTS);
+    const uint64_t of_results = are_staged && result != c->in_bytes ? inner * result : 0;
     const uint64_t fair =
         divide_up(extent * outer * panels, (uint64_t)device->multiprocessors * WANTED_BLOCKS * strands);
-    const uint64_t room = most(1, least(sizes->tall.items, TILE_BYTES / (inputs * pitch * strands)));
-    const uint64_t wanted = least(room, most(fair, LEAST_ROWS)), rows = are_narrow ? (wanted - 1) | 1 : wanted;
+    const uint64_t room = most(1, least(sizes->tall.items, TILE_BYTES / ((inputs * pitch + of_results) * strands)));
+    const uint64_t wanted = least(room, least(most(fair, LEAST_ROWS), divide_up(extent, strands)));
+    const uint64_t rows = are_narrow ? wanted < room ? wanted | 1 : (wanted - 1) | 1 : wanted;
     const uint64_t tiles = divide_up(extent, strands * rows);
     if ((outer * panels < LEAST_PANELS && tiles > FEW_TILES && !are_narrow) ||
         tiles > (are_narrow ? MOST_NARROW_TILES : MOST_TILES) || tiles * outer * panels > INT32_MAX)
@@ -61,10 +68,16 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     cut->tall.rows = (unsigned)rows;
     cut->tall.pitch = (unsigned)pitch;
     cut->tall.tile = (unsigned)(round_up(strands * rows * pitch, VECTOR) + (are_narrow ? 2 * VECTOR : 0));
-    cut->tall.group = are_narrow && strands >= MANY_STRANDS ? MANY_OF_GROUP : GROUP;
-    cut->tall.shared = (unsigned)inputs * cut->tall.tile + sizes->tall.sums;
+    const bool are_many = are_narrow && strands >= MANY_STRANDS;
+    cut->tall.group = are_many ? MANY_OF_GROUP : GROUP;
+    cut->tall.chain = are_narrow ? CHAIN : 1;
+    cut->tall.groups = are_narrow ? (unsigned)(tiles / cut->tall.group) : 0;
+    cut->tall.results = !are_staged ? ~0u : of_results ? (unsigned)inputs * cut->tall.tile : 0;
+    const uint64_t staged = of_results ? round_up(strands * rows * of_results, VECTOR) + 2 * VECTOR : 0;
+    cut->tall.shared = (unsigned)(inputs * cut->tall.tile + staged) + sizes->tall.sums;
+    const uint64_t chains = tiles / (cut->tall.group * cut->tall.chain);
     if (tiles > 1)
-        cut->entries = tally_cuda_place(cut, (tiles + tiles / cut->tall.group) * outer * inner * sizes->entry_bytes);
+        cut->entries = tally_cuda_place(cut, (tiles + cut->tall.groups + chains) * outer * inner * sizes->entry_bytes);
     cut->zeroed_bytes = cut->bytes;
     return true;
 }
@@ -91,7 +104,10 @@ tally_status tally_cuda_tall_launch(const tally_cuda_launch *l) {
                                  .width = cut->tall.width,
                                  .pitch = cut->tall.pitch,
                                  .tile_bytes = cut->tall.tile,
-                                 .group = cut->tall.group};
+                                 .results = cut->tall.results,
+                                 .group = cut->tall.group,
+                                 .chain = cut->tall.chain,
+                                 .groups = cut->tall.groups};
     const tally_cuda_grid grid = {
         .x = args.tiles * args.outer * args.panels, .threads = TALLY_CUDA_TALL_BLOCK, .shared = cut->tall.shared};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_tall, grid, &args, "launching a scan of tall slabs");

@@ -16,7 +16,7 @@ typedef struct tally_cuda_sizes {
     bool begins_slowly;        /* blocks make tables first (append.cu), so there are few of them */
     unsigned cluster_threads;  /* of a block of such a cluster */
     unsigned column_width;     /* neighbouring columns that a thread reduces, if they can be loaded together */
-    unsigned thin_width;       /* the same in scan_thin.cu */
+    unsigned thin_width;       /* the same in thin_columns.cu and scan_thin.cu */
     unsigned tiny_inner;       /* elements of a row at most of slabs that tiny_rows.cu reduces; 0: none */
     unsigned column_spots;     /* accumulators that a block of fold_columns.cu keeps in shared memory */
     bool folds_in_waves;       /* wave_runs.cu where the outputs have room for a run of each element */

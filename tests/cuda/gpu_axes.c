@@ -21,6 +21,7 @@ static const struct {
     {TALLY_MINMAX, TALLY_I16, TALLY_I16, TALLY_REDUCE, 0},         /* the most results of a thread of tiny_rows.cu */
     {TALLY_MINMAX, TALLY_I8, TALLY_I8, TALLY_REDUCE, 0},           /* four columns in a word (packed_columns.cu) */
     {TALLY_SUM, TALLY_I8, TALLY_I64, TALLY_REDUCE, 0},
+    {TALLY_MINMAX, TALLY_U8, TALLY_U8, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
 };
 static const tally_shape shapes[] = {
     /* long rows, whose ends are anywhere in a vector (scan_thin.cu) */
@@ -30,6 +31,8 @@ static const tally_shape shapes[] = {
     {5, 4, 517, 0},
     {1, 30, 70007, 0},
     {700, 5, 601, 0},
+    /* rows of two, whose results do not wait for each other (scan_few.cu) */
+    {20001, 2, 1, 0},
     /* slabs of thousands of rows that are parts of sectors (scan_slabs.cu) */
     {40, 1026, 3, 0},
     {1100, 300, 2, 0},
@@ -49,6 +52,7 @@ static const tally_shape shapes[] = {
     /* narrow rows that lie in shared memory as they do in memory (scan_tall.cu) */
     {1, 60007, 3, 0},
     {2, 20001, 7, 0},
+    {150, 1500, 5, 0},
 };
 
 typedef struct buffers {

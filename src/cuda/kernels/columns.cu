@@ -16,7 +16,7 @@ constexpr int FEW_RESIDENT = LOADS_FEW_BYTES && COLUMN_WIDTH <= 4 * sizeof(in_t)
                                                                                : 1;
 enum {
     COLUMN_RESIDENT = COLUMN_PACKS ? 3 : FEW_RESIDENT,
-    THIN_RESIDENT = LOADS_FEW_BYTES && COLUMN_WIDTH <= 8 ? 4 : FEW_RESIDENT
+    THIN_RESIDENT = COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : FEW_RESIDENT
 };
 
 /* ---- a thread's elements ---- */

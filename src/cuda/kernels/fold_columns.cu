@@ -22,26 +22,6 @@ inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     return b;
 }
 
-/* What a thread keeps of its columns. */
-template <int Width, bool ArePacked> struct choice_of_lanes {
-    enum { COUNT = Width };
-    typedef column_sum type;
-};
-#if COLUMN_PACKS
-template <int Width> struct choice_of_lanes<Width, true> {
-    enum { COUNT = 1 };
-    typedef packed_lanes<Width> type;
-};
-template <int Width, int Rows, class Left>
-inline void add_loaded(const stretch<Width> &, uint32, const few<in_t, Width> *x, const few<in_t, Width> *, int from,
-                       int to, Left left, packed_lanes<Width> *lanes) {
-#pragma unroll
-    for (int u = 0; u < Rows; u++)
-        if (u >= from && u < to)
-            lanes->add(x[u], left(u));
-}
-#endif
-
 /* Adds the next rows, which are all there: aligned, or as the words that they lie across. */
 template <bool Aligned, int Width, class Lane>
 inline void add_rows(const stretch<Width> &s, uint32 number, Lane *lanes) {

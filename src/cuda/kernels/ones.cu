@@ -1,5 +1,6 @@
-/* Axes of extent 1: each element makes a result by itself. A thread writes aligned words of results, and takes their
- * elements from any address. So what is wide moves in vectors, whatever the widths and the alignment of both. */
+/* Reductions along axes of extent 1: each element makes a result by itself. A thread writes aligned words of results,
+ * and takes their elements from any address. So what is wide moves in vectors, whatever the widths and the alignment of
+ * both. */
 
 constexpr int ONES_WIDTH = 16 / (int)(sizeof(in_t) > sizeof(result_t) ? sizeof(in_t) : sizeof(result_t));
 /* Words that a thread has under way. */
@@ -7,29 +8,11 @@ enum { ONES_AHEAD = HAS_SECOND || sizeof(in_t) >= sizeof(result_t) ? 2 : 4 };
 typedef few<in_t, ONES_WIDTH> ones_elements;
 typedef few<result_t, ONES_WIDTH> ones_results;
 
-/* The result of an element. 'base' is what a scan begins with. */
-#if IS_SCAN
-inline short_running base_of_ones(const ones_args &p) {
-    return p.initial ? short_running(raise(load(p.initial))) : short_running();
-}
-inline result_t one_result(const ones_args &, short_running run, value_t x, value_t y) {
-    if (INCLUSIVE)
-        run.add_next(x, y, 0);
-    return run.result(INCLUSIVE);
-}
-#else
-inline int base_of_ones(const ones_args &) {
-    return 0;
-}
 inline acc_t one_sum(const ones_args &p, value_t x, value_t y) {
     running<lane_t> sum;
     sum.append(x, y, p.before);
     return widen(sum.sum());
 }
-inline result_t one_result(const ones_args &p, int, value_t x, value_t y) {
-    return lower(one_sum(p, x, y), 1, 0);
-}
-#endif
 
 /* A word of elements, of which all are there, and those around them if the address is not aligned. */
 inline ones_elements load_ones(const in_t *from) {
@@ -37,21 +20,17 @@ inline ones_elements load_ones(const in_t *from) {
                                                      : load_few_straddling<ONES_WIDTH>(from);
 }
 inline void store_ones(const ones_args &p, uint64 at, const ones_elements &x, const ones_elements &y) {
-    const auto base = base_of_ones(p);
     ones_results results;
 #pragma unroll
-    for (int k = 0; k < ONES_WIDTH; k++)
-        results.element[k] =
-            one_result(p, base, value_of(x.element[k]), HAS_SECOND ? value_of(y.element[k]) : value_t(0));
+    for (int k = 0; k < ONES_WIDTH; k++) {
+        const value_t second = HAS_SECOND ? value_of(y.element[k]) : value_t(0);
+        results.element[k] = lower(one_sum(p, value_of(x.element[k]), second), 1, 0);
+    }
     store_aligned_once((ones_results *)(p.out + at), results);
 }
 inline void map_one(const ones_args &p, uint64 at) {
     const value_t x = value_of(load(p.x + at)), y = HAS_SECOND ? value_of(load(p.y + at)) : value_t(0);
-#if !IS_SCAN
-    if (p.carry || p.total)
-        return give({p.out, p.carry, p.total, p.before + 1}, at, one_sum(p, x, y));
-#endif
-    store(p.out + at, one_result(p, base_of_ones(p), x, y));
+    give({p.out, p.carry, p.total, p.before + 1}, at, one_sum(p, x, y));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) map_ones(ones_args p) {

@@ -124,4 +124,31 @@ template <int Width> struct packed_lanes {
         return lift_as<acc_t>(value_of(x), value_t(0), 0);
     }
 };
+
+template <int Width> inline acc_t sum_of_column(const packed_lanes<Width> *lanes, int k, uint64) {
+    return lanes->accumulator(k);
+}
+#endif
+inline acc_t sum_of_column(const column_sum *lanes, int k, uint64 before) {
+    return lanes[k].sum_from(before, 1);
+}
+
+/* What a thread keeps of its columns. */
+template <int Width, bool ArePacked> struct choice_of_lanes {
+    enum { COUNT = Width };
+    typedef column_sum type;
+};
+#if COLUMN_PACKS
+template <int Width> struct choice_of_lanes<Width, true> {
+    enum { COUNT = 1 };
+    typedef packed_lanes<Width> type;
+};
+template <int Width, int Rows, class Left>
+inline void add_loaded(const stretch<Width> &, uint32, const few<in_t, Width> *x, const few<in_t, Width> *, int from,
+                       int to, Left left, packed_lanes<Width> *lanes) {
+#pragma unroll
+    for (int u = 0; u < Rows; u++)
+        if (u >= from && u < to)
+            lanes->add(x[u], left(u));
+}
 #endif

@@ -472,8 +472,10 @@ struct short_running {
     bool has_shift = false;
 
     short_running() = default;
-    short_running(const acc_t &acc) : count((float)acc.a0), shift((float)acc.a1), squares((float)acc.a3) {
-        distances = (float)(acc.a0 * (acc.a1 - shift + acc.a2));
+    short_running(const acc_t &acc) : count((float)acc.a0), shift((float)acc.a1) {
+        const double away = acc.a1 - shift + acc.a2; /* the mean's distance */
+        distances = (float)(acc.a0 * away);
+        squares = (float)(acc.a3 + acc.a0 * away * away);
         has_shift = acc.a0 != 0;
     }
     void begin(value_t x) {

@@ -3,9 +3,10 @@
  * some rows of a column, or of TALL_WIDTH of them. Several blocks share a processor: while one waits for memory or for
  * what comes before its tile, others compute.
  *
- * A block publishes its tile's sums of columns at once. The last one of a group of tiles also tells what all tiles up
- * to it add up to. So a block adds up that of the group before its own and the tiles since then, in their order, and a
- * result has the same bits every run. Tiles are numbered across the panels, so those under way at a time are of many.
+ * A block publishes its tile's sums of columns at once. The last one of a group of tiles also tells what its group adds
+ * up to, and the last one of a chain of groups what all tiles up to it do. So a block adds up that of the chain before
+ * its own, the groups since then and the tiles since then, in their order, and a result has the same bits every run.
+ * Only chains wait for each other. Tiles are numbered across the panels, so those under way at a time are of many.
  *
  * A block waits for blocks with lower numbers only, which have begun before it: see look_back.cu. */
 
@@ -110,6 +111,33 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
                     *(in_t *)(to + b) = *(const in_t *)(vector + b);
         });
 }
+
+/* A tile's results on their way through shared memory, one after the other. */
+struct tall_results {
+    uint8 *first; /* of the physically lowest row */
+
+    static tall_results of(const tall_args &p, const tall_place &t, uint8 *x) {
+        return {x + p.results + (p.results ? 0 : (uint32)(uint64)(p.x + t.from) & mask_of(p.x))};
+    }
+    /* Writes whole vectors of memory, and the bytes at the tile's ends. */
+    void send(const tall_args &p, const tall_place &t) const {
+        const uint64 to = (uint64)(p.out + t.from);
+        const int bytes = t.rows * t.columns * (int)sizeof(result_t), skipped = (int)(to & 15);
+        const uint8 *const source = first - skipped;
+        const uint32 apart = (uint32)(uint64)source & 15;
+        for (int at = threadIdx.x * 16; at < skipped + bytes; at += TALL_BLOCK * 16) {
+            if (at >= skipped && at + 16 <= skipped + bytes) {
+                const uint4 *const vector = (const uint4 *)(source + at - apart);
+                __stcs((uint4 *)(to - skipped + at), apart ? straddling(vector[0], vector[1], apart) : vector[0]);
+                continue;
+            }
+#pragma unroll 1
+            for (int b = at; b < at + 16; b++)
+                if (b >= skipped && b < skipped + bytes)
+                    *(uint8 *)(to - skipped + b) = source[b];
+        }
+    }
+};
 
 /* What a thread does with the rows of its strand, one after the other. */
 template <int Width> struct tall_strand {
@@ -256,23 +284,50 @@ inline void add_up_strands(const tall_args &p, const tall_place &t, const tall_s
         before[k] = t.works && t.strand ? sums.at(k, t.strand - 1, t.lane, p) : identity_as<acc_t>();
 }
 
-/* Makes 'above' the sums of all tiles above this one in the first strand's threads, which have its own in 'own'. The
- * last block of a group has told the sums of all tiles up to it. The tiles since then are added up one after the other;
+/* The sums that a block adds up: those of chains, of groups since then, and of tiles since then. */
+struct tall_levels {
+    uint64 columns;
+    const entry *tiles, *groups, *chains; /* the first of each */
+    uint32 of_chains, of_groups, of_tiles;
+
+    static tall_levels of(const tall_args &p, const tall_place &t) {
+        tall_levels l;
+        l.columns = p.outer * p.inner;
+        const uint32 group = t.tile / p.group, chain = group / p.chain;
+        l.of_chains = chain > 0;
+        l.of_groups = group - chain * p.chain;
+        l.of_tiles = t.tile - group * p.group;
+        l.tiles = p.entries + (uint64)group * p.group * l.columns;
+        l.groups = p.entries + (p.tiles + chain * p.chain) * l.columns;
+        l.chains = p.entries + (p.tiles + p.groups + chain - 1) * l.columns;
+        return l;
+    }
+    uint32 count() const {
+        return of_chains + of_groups + of_tiles;
+    }
+    const entry *at(uint32 number) const {
+        const uint32 of_tile = number - of_chains - of_groups;
+        return number < of_chains               ? chains
+               : number < of_chains + of_groups ? groups + (uint64)(number - of_chains) * columns
+                                                : tiles + (uint64)of_tile * columns;
+    }
+    bool ends_group(const tall_args &p) const {
+        return of_tiles == p.group - 1;
+    }
+    bool ends_chain(const tall_args &p) const {
+        return ends_group(p) && of_groups == p.chain - 1;
+    }
+};
+
+/* Makes 'above' the sums from number 'from' on in the first strand's threads. They are added up one after the other;
  * each strand reads some of them. */
 template <int Width>
-inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &sums, acc_t (&own)[Width],
-                      acc_t (&above)[Width]) {
+inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_sums &sums, const tall_levels &l,
+                          uint32 from, acc_t (&above)[Width]) {
     constexpr int AHEAD = TALL_ENTRIES > Width ? TALL_ENTRIES / Width : 1;
-    const uint64 columns = p.outer * p.inner;
-    const uint32 group = t.tile / p.group, place = t.tile % p.group, lead = group > 0, count = place + lead;
-    const uint32 each = (count + p.strands - 1) / p.strands, begin = t.strand * each, parts = (count + each - 1) / each;
+    const uint32 count = l.count() - from, each = (count + p.strands - 1) / p.strands;
+    const uint32 begin = t.strand * each, parts = count ? (count + each - 1) / each : 0;
     const uint32 end = !t.works || begin >= count ? begin : begin + each < count ? begin + each : count;
-    entry *of_groups = p.entries + p.tiles * columns;
-    auto entry_at = [&](uint32 number) { /* of those that are added up here */
-        const entry *from = number < lead ? of_groups + (uint64)(group - 1) * columns
-                                          : p.entries + (uint64)(t.tile - place + number - lead) * columns;
-        return from + t.column;
-    };
 #pragma unroll
     for (int k = 0; k < Width; k++)
         above[k] = identity_as<acc_t>();
@@ -284,10 +339,10 @@ inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &
             have_all = true;
 #pragma unroll
             for (int u = 0; u < AHEAD; u++) {
-                const entry *from = entry_at(at + u);
+                const entry *of_column = l.at(from + at + u) + t.column;
 #pragma unroll
                 for (int k = 0; k < Width; k++)
-                    have_all &= few[u][k].try_read(from + k, 0, at + u < end, 1);
+                    have_all &= few[u][k].try_read(of_column + k, 0, at + u < end, 1);
             }
         } while (!have_all);
 #pragma unroll
@@ -297,6 +352,7 @@ inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &
                 for (int k = 0; k < Width; k++)
                     above[k] = at + u == begin ? few[u][k].get(0).acc : combine(above[k], few[u][k].get(0).acc);
     }
+    __syncthreads(); /* earlier use of the sums */
     if (t.works)
 #pragma unroll
         for (int k = 0; k < Width; k++)
@@ -310,9 +366,30 @@ inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &
                 sums.at(k, t.strand, t.lane, p) = above[k];
             }
     }
-    if (t.works && t.strand == 0 && place == p.group - 1) {
-        combine_before(above, own);
-        publish_sums(p, t, of_groups, group, own);
+}
+
+/* Makes 'above' the sums of all tiles above this one in the first strand's threads, which have its own in 'own'. */
+template <int Width>
+inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &sums, const acc_t (&own)[Width],
+                      acc_t (&above)[Width]) {
+    const tall_levels l = tall_levels::of(p, t);
+    const bool tells = t.works && t.strand == 0;
+    const uint64 group = t.tile / p.group;
+    if (l.ends_group(p) && p.chain > 1) {
+        add_up_levels(p, t, sums, l, l.of_chains + l.of_groups, above);
+#pragma unroll
+        for (int k = 0; k < Width && tells; k++)
+            above[k] = combine(above[k], own[k]);
+        if (tells)
+            publish_sums(p, t, p.entries + p.tiles * l.columns, group, above);
+    }
+    add_up_levels(p, t, sums, l, 0, above);
+    if (l.ends_chain(p) && tells) {
+        acc_t all[Width];
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            all[k] = combine(above[k], own[k]);
+        publish_sums(p, t, p.entries + (p.tiles + p.groups) * l.columns, group / p.chain, all);
     }
 }
 
@@ -402,17 +479,34 @@ template <int Width> inline void scan_tile(const tall_args &p) {
         run[j] = before[j];
     }
     strand.begin(run);
-    result_t *to = p.out + t.at;
     const int64 step = REVERSE ? -(int64)p.inner : (int64)p.inner;
-    const bool is_aligned = ((uint64)to & (Width * sizeof(result_t) - 1)) == 0;
-    strand.for_rows([&](int k, bool settles, const few<in_t, Width> &a, const few<in_t, Width> &b) {
-        const few<result_t, Width> results = strand.result_of(run, k, settles, a, b);
-        if (is_aligned)
-            store_aligned_once((few<result_t, Width> *)to, results);
-        else
-            store_slowly<Width>(to, results);
-        to += step;
-    });
+    const auto give_all = [&](auto give) {
+        strand.for_rows([&](int k, bool settles, const few<in_t, Width> &a, const few<in_t, Width> &b) {
+            give(strand.result_of(run, k, settles, a, b));
+        });
+    };
+    if (p.results != ~0u) {
+        const tall_results staged = tall_results::of(p, t, x);
+        result_t *to = (result_t *)staged.first + (uint32)(t.at - t.from);
+        give_all([&](const few<result_t, Width> &results) {
+#pragma unroll
+            for (int j = 0; j < Width; j++)
+                to[j] = results.element[j];
+            to += (int)step;
+        });
+        __syncthreads();
+        staged.send(p, t);
+    } else {
+        result_t *to = p.out + t.at;
+        const bool is_aligned = ((uint64)to & (Width * sizeof(result_t) - 1)) == 0;
+        give_all([&](const few<result_t, Width> &results) {
+            if (is_aligned)
+                store_aligned_once((few<result_t, Width> *)to, results);
+            else
+                store_slowly<Width>(to, results);
+            to += step;
+        });
+    }
     if (p.total && t.there && t.first + t.there == p.extent)
 #pragma unroll
         for (int j = 0; j < Width; j++)

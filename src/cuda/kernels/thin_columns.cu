@@ -1,28 +1,45 @@
 /* Columns of a few dozen rows (columns.cu). A thread has some neighbouring columns of a slab, and all of their rows, of
- * which it loads a few at a time. */
+ * which it loads a few at a time. Its columns are those whose results begin with an aligned vector, so that results are
+ * written whole; the rows begin anywhere. */
 
 enum { THIN = 4 /* rows that are loaded at a time; the rest are two or one */ };
 
 template <int Width> struct thin_columns {
+    typedef few<result_t, Width> thin_results;
+    typedef choice_of_lanes<Width, COLUMN_PACKS && Width % 4 == 0> kept;
+    typedef typename kept::type lane;
+    enum { LANES = kept::COUNT, UNIT = sizeof(thin_results) < 32 ? (int)sizeof(thin_results) : 32 };
+
     const columns_args &p;
-    uint64 slab;   /* its first element */
-    uint64 column; /* the first of the thread's, in the slab */
-    int count;     /* the thread's columns, or 0 */
+    uint64 slab;       /* its first element */
+    uint64 results;    /* the number of its first one */
+    int64 column;      /* the first of the thread's, in the slab; below 0 where results begin within a unit */
+    int begin, end;    /* those of the thread's columns that there are */
+    bool has_neighbour; /* whether the lane that shares stores with this one has the columns next to these */
 
     thin_columns(const columns_args &p, uint64 number) : p(p) {
-        const uint64 outer = quotient(number, p.panels), left = p.inner - (number - outer * p.panels) * Width;
+        const uint64 outer = quotient(number, p.panels), within = number - outer * p.panels;
         slab = outer * p.extent * p.inner;
-        column = p.inner - left;
-        count = outer >= p.outer ? 0 : left < Width ? (int)left : Width;
+        results = outer * p.inner;
+        const uint64 to = (uint64)(p.to.out + results);
+        column = (int64)(within * Width) - (are_in_units() ? (int)(to % UNIT / sizeof(result_t)) : 0);
+        const int64 left = (int64)p.inner - column;
+        begin = column < 0 ? (int)-column : 0;
+        end = outer >= p.outer || left <= begin ? begin : left < Width ? (int)left : Width;
+        has_neighbour = threadIdx.x & 1 ? within != 0 : within + 1 < p.panels;
     }
-    uint64 result() const { /* the number of its first one */
-        return slab / p.extent + column;
+    /* Whether results can lie so that each thread's begin with a unit, which is a sector of memory at most. */
+    bool are_in_units() const {
+        return (uint64)p.to.out % sizeof(result_t) == 0;
+    }
+    bool is_whole() const {
+        return begin == 0 && end == Width;
     }
     /* How a thread's elements of a row are loaded; elements() is asked for when the loads of all rows are under way. */
     struct in_line {
         few<in_t, Width> loaded;
 
-        void load_from(const in_t *from, int) {
+        void load_from(const in_t *from, int, int) {
             loaded = load_few<Width>(from);
         }
         few<in_t, Width> elements() const {
@@ -30,27 +47,27 @@ template <int Width> struct thin_columns {
         }
     };
     struct across : words_across<Width> {
-        void load_from(const in_t *from, int) {
+        void load_from(const in_t *from, int, int) {
             words_across<Width>::load_from(from);
         }
     };
     struct one_by_one : in_line {
-        void load_from(const in_t *from, int count) {
+        void load_from(const in_t *from, int begin, int end) {
 #pragma unroll
             for (int k = 0; k < Width; k++)
-                this->loaded.element[k] = load(from + (k < count ? k : 0));
+                this->loaded.element[k] = load(from + (k >= begin && k < end ? k : begin));
         }
     };
     /* Adds some rows from 'row' on. */
-    template <class Loaded, int Rows> void add_rows(uint32 row, column_sum (&lanes)[Width]) const {
+    template <class Loaded, int Rows> void add_rows(uint32 row, lane (&lanes)[LANES]) const {
         Loaded of_x[Rows], of_y[HAS_SECOND ? Rows : 1];
         few<in_t, Width> x[Rows], y[Rows];
         const uint64 first = slab + row * p.inner + column;
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
-            of_x[r].load_from(p.x + first + r * p.inner, count);
+            of_x[r].load_from(p.x + first + r * p.inner, begin, end);
             if (HAS_SECOND)
-                of_y[HAS_SECOND ? r : 0].load_from(p.y + first + r * p.inner, count);
+                of_y[HAS_SECOND ? r : 0].load_from(p.y + first + r * p.inner, begin, end);
         }
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
@@ -66,7 +83,7 @@ template <int Width> struct thin_columns {
             s.row[k] = row;
         add_loaded<Width, Rows>(s, row, x, y, 0, Rows, [](int) { return Width; }, lanes);
     }
-    template <class Loaded> void add_all(column_sum (&lanes)[Width]) const {
+    template <class Loaded> void add_all(lane (&lanes)[LANES]) const {
         const uint32 extent = (uint32)p.extent;
         uint32 row = 0;
 #pragma unroll 1
@@ -77,51 +94,74 @@ template <int Width> struct thin_columns {
         if (extent & 1)
             add_rows<Loaded, 1>(extent - 1, lanes);
     }
-    /* Words, and the columns that a slab's last thread has too many, may reach into the next row, but not out of the
-     * array. */
-    void fold(column_sum (&lanes)[Width]) const {
-        const uint64 addresses = (uint64)p.x | (uint64)(HAS_SECOND ? p.y : nullptr) | p.inner * sizeof(in_t);
-        const uint64 first = slab + column, last = first + (p.extent - 1) * p.inner;
-        if ((addresses & (Width * sizeof(in_t) - 1)) == 0)
+    /* Words, and the columns that a slab's first and last threads have too many, may reach into other rows, but not out
+     * of the array. */
+    void fold(lane (&lanes)[LANES]) const {
+        const int64 first = (int64)slab + column, last = first + (int64)((p.extent - 1) * p.inner);
+        const int64 all = (int64)(p.outer * p.extent * p.inner);
+        const uint64 addresses = (uint64)(p.x + first) | (uint64)(HAS_SECOND ? p.y + first : nullptr);
+        const bool are_in_line = ((addresses | p.inner * sizeof(in_t)) & (Width * sizeof(in_t) - 1)) == 0;
+        if (are_in_line && first >= 0 && last + Width <= all)
             add_all<in_line>(lanes);
-        else if (Width > 1 && first >= Width && last + 2 * Width <= p.outer * p.extent * p.inner)
+        else if (Width > 1 && first >= Width && last + 2 * Width <= all)
             add_all<across>(lanes);
         else
             add_all<one_by_one>(lanes);
     }
-    /* All threads call this: lanes write together where one lane's results are less than a word of the memory's, or
-     * several vectors. On an H200 band of i16 1 x 3 x 28730000 to an address in the middle of a vector took 0.70 of the
-     * time this way, but norm1 of f32 3121 x 3 x 3650 1.11. */
-    void give_all(const column_sum (&lanes)[Width]) const {
-        constexpr bool ARE_PARTS = Width <= 8 && (sizeof(result_t) < 4 || Width * sizeof(result_t) > 16);
+    /* Whole results, of which several vectors pass between neighbouring lanes so that each store of a warp writes whole
+     * sectors. All lanes call this. */
+    void store_units(result_t *to, const thin_results &mine) const {
+        constexpr int VECTORS = sizeof mine / 16;
+        if constexpr (VECTORS <= 1) {
+            if (is_whole())
+                store_aligned_once((thin_results *)to, mine);
+        } else {
+            const bool is_odd = threadIdx.x & 1;
+            const uint32 wholes = __ballot_sync(ALL_LANES, is_whole());
+            const bool are_two = has_neighbour && is_whole() && wholes >> (threadIdx.x % WARP ^ 1) & 1;
+            uint4 bits[VECTORS], *const vectors = (uint4 *)to;
+            memcpy(bits, &mine, sizeof mine);
+#pragma unroll
+            for (int v = 0; v < VECTORS; v += 2) {
+                const uint4 other = from_across(is_odd ? bits[v] : bits[v + 1], 1);
+                if (are_two) {
+                    __stcs(vectors + v + (is_odd ? 1 - VECTORS : 0), is_odd ? other : bits[v]);
+                    __stcs(vectors + v + (is_odd ? 1 : VECTORS), is_odd ? bits[v + 1] : other);
+                } else if (is_whole()) {
+                    __stcs(vectors + v, bits[v]);
+                    __stcs(vectors + v + 1, bits[v + 1]);
+                }
+            }
+        }
+    }
+    /* All threads call this. */
+    void give_all(const lane (&lanes)[LANES]) const {
         if (p.to.carry || p.to.total) {
-            acc_t acc[Width];
 #pragma unroll
             for (int k = 0; k < Width; k++)
-                acc[k] = lanes[k].sum_from(p.before, 1);
-            if (count)
-                give_columns<Width>(p, result(), count, acc);
+                if (k >= begin && k < end)
+                    give(p.to, results + column + k, sum_of_column(lanes, k, p.before));
             return;
         }
-        few<result_t, Width> results;
+        thin_results mine;
 #pragma unroll
         for (int k = 0; k < Width; k++)
             if constexpr (MOMENTS == 2)
-                results.element[k] = lanes[k].result(0);
+                mine.element[k] = lanes[k].result(0);
             else
-                results.element[k] = lower(lanes[k].sum_from(p.before, 1), p.to.count, 0);
-        result_t *const to = p.to.out + result();
-        if constexpr (ARE_PARTS) {
+                mine.element[k] = lower(sum_of_column(lanes, k, p.before), p.to.count, 0);
+        result_t *const to = p.to.out + results + column;
+        if (!are_in_units()) {
             const bool follows_whole = threadIdx.x && (column || p.inner % Width == 0); /* the lane before has Width */
-            store_of_lanes(to, results, lane_results::of(count, follows_whole));
-        } else if (count == Width) {
-            store_few(to, results);
-        } else {
+            store_of_lanes(to, mine, lane_results::of(end, follows_whole));
+            return;
+        }
+        store_units(to, mine);
+        if (!is_whole())
 #pragma unroll
             for (int k = 0; k < Width; k++)
-                if (k < count)
-                    store(to + k, results.element[k]);
-        }
+                if (k >= begin && k < end)
+                    store_aligned_once(to + k, mine.element[k]);
     }
 };
 
@@ -129,8 +169,8 @@ template <int Width> inline void fold_thin(const columns_args &p) {
     const uint64 all = p.outer * p.panels;
     for (uint64 first = blockIdx.x * (uint64)BLOCK; first < all; first += gridDim.x * (uint64)BLOCK) {
         const thin_columns<Width> mine(p, first + threadIdx.x);
-        column_sum lanes[Width];
-        if (mine.count)
+        typename thin_columns<Width>::lane lanes[thin_columns<Width>::LANES];
+        if (mine.begin < mine.end)
             mine.fold(lanes);
         mine.give_all(lanes);
     }
@@ -142,5 +182,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, THIN_RESIDENT) fold_thin_col
     if (p.width == 1)
         fold_thin<1>(p);
     else
-        fold_thin<COLUMN_WIDTH>(p);
+        fold_thin<THIN_WIDTH>(p);
 }
