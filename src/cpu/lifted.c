@@ -41,9 +41,8 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
         tally_cpu_convert_numbers(plan, acc, type, block->narrow, n, to);
 }
 
-/* n neighbouring elements, lifted: themselves where there is nothing to lift. */
-static const void *lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
-                        tally_cpu_lifted_block *block) {
+const void *tally_cpu_lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
+                           tally_cpu_lifted_block *block) {
     if (plan->lifted.as_they_are || (plan->base.computation.desc.in == plan->lifted.type && plan->lifted.by_conversion))
         return x;
     lift_to(plan, x, y, n, block, 0);
@@ -173,7 +172,8 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
-        const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
+        const void *lifted =
+            tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
         uint64_t folded = carry.first;
         if (plan->lifted.folds_carry) /* now: 'out' may be x */
             plan->kernels->fold(&plan->context, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count,
@@ -243,8 +243,8 @@ static const void *lift_rows(const tally_cpu_plan *plan, const columns *s, uint6
                              tally_cpu_lifted_block *block) {
     const size_t bytes = plan->base.computation.in_bytes;
     if (s->width == s->stride)
-        return lift(plan, tally_at(s->x, row * s->stride, bytes), tally_at(s->y, row * s->stride, bytes),
-                    rows * s->width, block);
+        return tally_cpu_lift(plan, tally_at(s->x, row * s->stride, bytes), tally_at(s->y, row * s->stride, bytes),
+                              rows * s->width, block);
     for (uint64_t r = 0; r < rows; r++)
         lift_to(plan, tally_at(s->x, (row + r) * s->stride, bytes), tally_at(s->y, (row + r) * s->stride, bytes),
                 s->width, block, r * s->width);
@@ -414,7 +414,8 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
         const uint64_t first = done * extent, n = count * extent;
         void *const to = tally_at_mutable(out, first, c->out_bytes * c->per_result);
         void *const scanned = to_results ? to : tally_at_mutable(block->scanned, places, l->bytes);
-        const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), n, block);
+        const void *lifted =
+            tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), n, block);
         l->scan->rows(lifted, count, extent, how, &from.first, scanned);
         if (to_results)
             continue;
@@ -474,7 +475,7 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
                              void *to, void *second) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
-    const void *lifted = lift(plan, x, y, n, block);
+    const void *lifted = tally_cpu_lift(plan, x, y, n, block);
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const size_t bytes = plan->lifted.bytes;
     const uint64_t least_called = tally_cpu_has_masks(plan) ? LEAST_CALLED_BY_MASKS : LEAST_CALLED;

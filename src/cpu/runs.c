@@ -7,6 +7,7 @@
 #include "core/dtype.h"
 #include "cpu/components.h"
 #include "cpu/equal_groups.h"
+#include "cpu/group_ends.h"
 #include "cpu/lifted.h"
 #include "cpu/logsumexp_running.h"
 #include "cpu/lower.h"
@@ -260,13 +261,20 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
     const bool may_be_equal = tally_cpu_may_fold_equal(r->plan);
     const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries);
+    const bool by_scan = tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries);
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);
         for (size_t i = 0; each && i < batch; i++)
             lengths[i] = numbers[i + 1] - numbers[i];
-        const uint64_t length = may_be_equal && batch >= LEAST_EQUAL ? tally_cpu_equal_length(numbers, batch) : 0;
-        if (tally_cpu_folds_equal(r->plan, length))
+        const uint64_t length =
+            (may_be_equal || by_scan) && batch >= LEAST_EQUAL ? tally_cpu_equal_length(numbers, batch) : 0;
+        if (by_scan && length == 0) {
+            tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, result_at(r, s->first_result + done));
+            done += batch;
+            continue;
+        }
+        if (may_be_equal && tally_cpu_folds_equal(r->plan, length))
             tally_cpu_fold_equal(r->plan, element_at(r, r->x, numbers[0]), element_at(r, r->y, numbers[0]), batch,
                                  length, acc);
         else if (upright)
