@@ -6,14 +6,11 @@
 #include "cpu/packing.h"
 #include "cpu/scan_run.h"
 
-uint64_t tally_cpu_equal_length(const uint64_t *offsets, size_t count) {
+uint64_t tally_cpu_equal_length(const tally_cpu_plan *plan, const uint64_t *offsets, size_t count) {
     const uint64_t length = offsets[1] - offsets[0];
-    uint64_t differ = 0;
     if (offsets[count] - offsets[0] != length * count) /* lengths at random end here */
         return 0;
-    for (size_t i = 1; i < count; i++)
-        differ |= (offsets[i + 1] - offsets[i]) ^ length;
-    return differ ? 0 : length;
+    return plan->device->level->is_even(offsets, count) ? length : 0;
 }
 
 /* ---- reductions ---- */

@@ -27,7 +27,7 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
     enum { SUM, SQUARE, BXOR, VALUE, PRODUCT, EXTREMES, PLACE, KINDS };
     static const uint8_t integers[KINDS][4] = {{2, 2, 2, 12}, {18, 12, 12, 8}, {24, 16, 16, 12}, {20, 16, 12, 9},
                                                {4, 4, 8, 7},  {0, 6, 9, 7},    {6, 8, 10, 8}};
-    static const uint8_t floats[KINDS][4] = {[SQUARE] = {0, 0, 4, 7},
+    static const uint8_t floats[KINDS][4] = {[SQUARE] = {4, 0, 4, 7},
                                              [VALUE] = {0, 20, 20, 16},
                                              [PRODUCT] = {0, 6, 9, 7},
                                              [EXTREMES] = {0, 20, 16, 9},
@@ -42,7 +42,7 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
                      : class == TALLY_CLASS_TOTAL                              ? PRODUCT
                      : c->monoid == TALLY_MONOID_bxor                          ? BXOR
                                                                                : VALUE;
-    return (tally_dtype_is_float(c->desc.in) ? floats : integers)[kind][k];
+    return (tally_dtype_is_float(plan->lifted.type) ? floats : integers)[kind][k];
 }
 
 bool tally_cpu_scans_to_ends(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {

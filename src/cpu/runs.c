@@ -268,7 +268,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
         for (size_t i = 0; each && i < batch; i++)
             lengths[i] = numbers[i + 1] - numbers[i];
         const uint64_t length =
-            (may_be_equal || by_scan) && batch >= LEAST_EQUAL ? tally_cpu_equal_length(numbers, batch) : 0;
+            (may_be_equal || by_scan) && batch >= LEAST_EQUAL ? tally_cpu_equal_length(r->plan, numbers, batch) : 0;
         if (by_scan && length == 0) {
             tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, result_at(r, s->first_result + done));
             done += batch;
@@ -441,11 +441,11 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
 }
 
 /* The length of the groups that begin and end in the stretch, if there are several of one length; else 0. */
-static uint64_t length_of_all(const tally_stretch *s) {
+static uint64_t length_of_all(const tally_cpu_plan *plan, const tally_stretch *s) {
     uint64_t room[TALLY_CPU_BATCH + 1], length = 0;
     for (uint64_t done = 1; s->boundaries > LEAST_EQUAL && done < s->boundaries;) {
         const size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
-        const uint64_t own = tally_cpu_equal_length(read_boundaries(s, done - 1, batch + 1, room), batch);
+        const uint64_t own = tally_cpu_equal_length(plan, read_boundaries(s, done - 1, batch + 1, room), batch);
         if (own == 0 || (done > 1 && own != length))
             return 0;
         length = own;
@@ -496,7 +496,7 @@ static void scan_directly(const tally_runs *r, const tally_stretch *s, unsigned 
 }
 
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
-    const uint64_t length = length_of_all(s);
+    const uint64_t length = length_of_all(r->plan, s);
     if (tally_cpu_scans_equal(r->plan, length)) {
         scan_equal_groups(r, s, length, worker, carry);
         return;

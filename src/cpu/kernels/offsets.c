@@ -22,6 +22,15 @@ bool PASTE4(tally_cpu_repeats, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t
     return repeats;
 }
 
+bool PASTE4(tally_cpu_is_even, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
+bool PASTE4(tally_cpu_is_even, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n) {
+    const uint64_t length = offsets[1] - offsets[0];
+    uint64_t differs = 0;
+    for (size_t k = 0; k < n; k++)
+        differs |= (offsets[k + 1] - offsets[k]) ^ length;
+    return !differs;
+}
+
 void PASTE4(tally_cpu_ends, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t count, uint32_t *ends);
 void PASTE4(tally_cpu_ends, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t count, uint32_t *ends) {
     for (size_t i = 0; i < count; i++)
