@@ -275,6 +275,13 @@ static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *
         plan->device->scans->fill(&place, sizeof place, width, false, second);
 }
 
+/* Whether what a block of rows leaves to the next one is folded. f32 is scanned as sums of f32 are down columns, without
+ * a fold, and halves are where a column has no more elements than a block of a run. */
+static bool folds_columns(const tally_cpu_plan *plan, uint64_t length) {
+    return plan->lifted.folds_carry && tally_cpu_is_half(plan->base.computation.desc.in) &&
+           length > TALLY_CPU_LIFTED_BLOCK;
+}
+
 /* Columns of which a block holds some rows. */
 static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
@@ -283,8 +290,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const uint64_t width = s->width;
     const size_t bytes = plan->lifted.bytes;
     const bool to_results = width == s->stride && plan->lifted.truths && tally_cpu_writes_results(plan);
-    /* f32 is scanned as sums of f32 are down columns, without a fold */
-    const bool folds_carry = plan->lifted.folds_carry && tally_cpu_is_half(c->desc.in);
+    const bool folds_carry = folds_columns(plan, s->length);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
     if (s->acc)
@@ -345,7 +351,9 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
 }
 
 bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows) {
-    return plan->lifted.scan && (plan->lifted.truths || follows_place(plan)) && rows > 1;
+    const bool halves = plan->lifted.folds_carry && tally_cpu_is_half(plan->base.computation.desc.in);
+    return plan->lifted.scan && rows > 1 &&
+           (plan->lifted.truths || follows_place(plan) || (halves && !folds_columns(plan, rows)));
 }
 
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
