@@ -8,9 +8,9 @@
 
 #include "core/arithmetic.h"
 #include "cpu/exact.h"
-#include "cpu/few_rows.h"
 #include "cpu/lifted.h"
 #include "cpu/logsumexp_running.h"
+#include "cpu/lone.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
@@ -83,23 +83,20 @@ static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_
 static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, unsigned worker) {
     const tally_cpu_plan *plan = s->plan;
     const bool exclusive = plan->base.computation.desc.form == TALLY_EXCLUSIVE_SCAN;
-    if (!exclusive && tally_cpu_result_is_element(plan)) {
-        tally_cpu_convert_elements(plan, element_at(s, s->x, first), end - first, result_at(s, first));
-        return;
-    }
-    if (!exclusive && tally_cpu_has_few_rows(plan, 1)) {
-        tally_cpu_reduce_few_rows(plan, element_at(s, s->x, first), 1, end - first, end - first, result_at(s, first));
-        return;
-    }
     void *acc = tally_cpu_worker(plan, worker);
+    if (exclusive) {
+        plan->kernels->identity(&plan->context, 1, acc);
+        tally_cpu_fill_results(plan, acc, end - first, 0, s->stream, result_at(s, first));
+        return;
+    }
+    if (tally_cpu_has_lone(plan)) {
+        tally_cpu_reduce_lone(plan, element_at(s, s->x, first), end - first, s->stream, result_at(s, first));
+        return;
+    }
     for (uint64_t count; first < end; first += count) {
         count = least(end - first, TALLY_CPU_BATCH);
-        if (exclusive)
-            plan->kernels->identity(&plan->context, count, acc);
-        else
-            plan->kernels->fold_rows(&plan->context, element_at(s, s->x, first), element_at(s, s->y, first), count, 1,
-                                     acc);
-        plan->lower(plan, acc, count, (tally_counts){NULL, !exclusive, 0}, result_at(s, first));
+        plan->kernels->fold_rows(&plan->context, element_at(s, s->x, first), element_at(s, s->y, first), count, 1, acc);
+        plan->lower(plan, acc, count, (tally_counts){NULL, 1, 0}, result_at(s, first));
     }
 }
 
@@ -167,7 +164,7 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     }
     tally_turn_pass(s->turn, task);
     if (is_settled) {
-        tally_cpu_fill_settled(plan, acc, n, elements_before, s->stream, result_at(s, element));
+        tally_cpu_fill_results(plan, acc, n, elements_before, s->stream, result_at(s, element));
         return;
     }
     scan_elements(s, group, first, n, worker, acc);
