@@ -296,17 +296,23 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
                                  acc, s->before != NULL, result_at(s, element));
         return;
     }
+    const bool overwrites = s->out == s->x || s->out == s->y, goes_on = s->before || rows < s->extent;
     void *lowered = acc;
-    if (exclusive) /* a copy, since the row may be overwritten by its own output */
+    if (exclusive && overwrites) /* a copy: the row is gone before it is folded */
         lowered = tally_at_mutable(acc, width, plan->acc_bytes);
     for (uint64_t k = 0; k < rows; k++) {
         uint64_t row = c->reverse ? rows - 1 - k : k, at = element + row * s->inner, number = s->index + first + row;
-        uint64_t count = c->reverse ? s->length - number - exclusive : number + !exclusive;
-        if (exclusive)
+        const uint64_t count = c->reverse ? s->length - number - exclusive : number + !exclusive;
+        const tally_counts counts = {NULL, count, 0};
+        if (exclusive && overwrites)
             memcpy(lowered, acc, width * plan->acc_bytes);
-        plan->kernels->fold_columns(&plan->context, element_at(s, s->x, at), element_at(s, s->y, at), 1, width,
-                                    s->inner, number, acc);
-        plan->lower(plan, lowered, width, (tally_counts){NULL, count, 0}, result_at(s, at));
+        else if (exclusive)
+            plan->lower(plan, acc, width, counts, result_at(s, at));
+        if (!exclusive || overwrites || goes_on || k + 1 < rows)
+            plan->kernels->fold_columns(&plan->context, element_at(s, s->x, at), element_at(s, s->y, at), 1, width,
+                                        s->inner, number, acc);
+        if (!exclusive || overwrites)
+            plan->lower(plan, lowered, width, counts, result_at(s, at));
     }
 }
 

@@ -204,8 +204,7 @@ ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu
 /* Every lane takes the one 'by' below it in its row, whose unit of 32 bits place[..] each is. */
 ALWAYS_INLINE L_V NAME(up_in_row_)(L_V x, L_V fill, v_u32 place, size_t by) {
     const s_u32 units = (s_u32)(by * (sizeof(L_T) / sizeof(s_u32)));
-    const v_u32 moved = permute_units((v_u32)x, unit_numbers() - units), in_row = (v_u32)(place >= units);
-    return (L_V)((in_row & moved) | (~in_row & (v_u32)fill));
+    return (L_V)permute_units_from((v_u32)x, unit_numbers() - units, place, units, (v_u32)fill);
 }
 
 ALWAYS_INLINE L_V NAME(scan_steps_by_rows_)(tally_monoid m, L_V x, v_u32 place, size_t extent, bool exclusive,
@@ -363,9 +362,8 @@ ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t
 
 /* Every lane takes the one 'units' of 32 bits below it; the lowest take fill's. */
 ALWAYS_INLINE L_V NAME(rows_up_)(L_V x, L_V fill, size_t units) {
-    const v_u32 unit = unit_numbers(), moved = permute_units((v_u32)x, unit - (s_u32)units);
-    const v_u32 below = (v_u32)(unit < (s_u32)units);
-    return (L_V)((below & (v_u32)fill) | (~below & moved));
+    const v_u32 unit = unit_numbers();
+    return (L_V)permute_units_from((v_u32)x, unit - (s_u32)units, unit, (s_u32)units, (v_u32)fill);
 }
 
 /* As many whole rows of 'width' elements as a vector holds: 'rows' of them, and behind them lanes that mean nothing.
