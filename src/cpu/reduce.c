@@ -126,7 +126,8 @@ enum {
 
 static bool can_be_packed(const reduction *r) {
     return r->outer >= PACKED_LEAST && r->extent > 0 &&
-           tally_cpu_packed_groups(r->extent, r->inner, r->plan->base.computation.in_bytes) >= PACKED_LEAST;
+           tally_cpu_packed_groups(r->extent, r->inner, r->plan->base.computation.in_bytes, TALLY_CPU_SMALL_GROUP) >=
+               PACKED_LEAST;
 }
 
 /* Columns that fill no vector are folded along with what follows them in memory, which the next group's overwrite.
@@ -148,7 +149,7 @@ static void choose_packed(reduction *r) {
         (r->inner == 1 && !tally_cpu_packs_rows(r->plan, r->extent)))
         return;
     if (can_be_packed(r) && width_of_small_blocks(r) == r->inner)
-        r->packed = tally_cpu_packed_groups(r->extent, r->inner, c->in_bytes);
+        r->packed = tally_cpu_packed_groups(r->extent, r->inner, c->in_bytes, TALLY_CPU_SMALL_GROUP);
 }
 
 static size_t packed_bytes(const reduction *r) {

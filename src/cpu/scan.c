@@ -399,7 +399,7 @@ static size_t packed_groups(const scan *s) {
     if (tally_cpu_scans_spread(s->plan) && s->inner * bytes > TALLY_CPU_PACKED_ROW_BYTES &&
         s->extent * s->inner * bytes > MOST_SPREAD)
         return 0;
-    const size_t groups = tally_cpu_packed_groups(s->extent, s->inner, bytes);
+    const size_t groups = tally_cpu_packed_groups(s->extent, s->inner, bytes, TALLY_CPU_SMALL_SCAN);
     return groups < 4 ? 0 : groups;
 }
 
