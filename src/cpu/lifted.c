@@ -275,8 +275,8 @@ static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *
         plan->device->scans->fill(&place, sizeof place, width, false, second);
 }
 
-/* Whether what a block of rows leaves to the next one is folded. f32 is scanned as sums of f32 are down columns,
- * without a fold, and halves are where a column has no more elements than a block of a run. */
+/* Whether what some rows leave to the next ones is folded: as many rows as a block of a run has elements. f32 is
+ * scanned as sums of f32 are down columns, without a fold. */
 static bool folds_columns(const tally_cpu_plan *plan, uint64_t length) {
     return plan->lifted.folds_carry && tally_cpu_is_half(plan->base.computation.desc.in) &&
            length > TALLY_CPU_LIFTED_BLOCK;
@@ -297,19 +297,21 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         tally_cpu_split(plan, s->acc, width, before, carry, second);
     else
         start_carries(plan, width, carry, second);
-    for (uint64_t done = 0, rows; done < s->rows; done += rows) {
-        rows = least(s->rows - done, block_elements(plan) / width);
+    for (uint64_t done = 0, folded = 0, rows; done < s->rows; done += rows) {
+        if (folds_carry && done == folded) { /* now: 'out' may be x */
+            const uint64_t some = least(s->rows - done, TALLY_CPU_LIFTED_BLOCK);
+            tally_cpu_split(plan, s->acc, width, before, carry, second);
+            fold_rows(plan, s, c->reverse ? s->rows - done - some : done, some);
+            folded += some;
+        }
+        rows = least((folds_carry ? folded : s->rows) - done, block_elements(plan) / width);
         const uint64_t row = c->reverse ? s->rows - done - rows : done;
         const void *lifted = lift_rows(plan, s, row, rows, block);
         void *const scanned = to_results ? tally_at_mutable(s->out, row * width, bytes)
                                          : tally_at_mutable(block->scanned, places && !c->reverse ? width : 0, bytes);
         if (places && !c->reverse)
             memcpy(block->scanned, carry, width * bytes);
-        if (folds_carry)
-            tally_cpu_split(plan, s->acc, width, before, carry, second);
         plan->lifted.scan->columns(lifted, rows, width, width, how, carry, scanned);
-        if (folds_carry)
-            fold_rows(plan, s, row, rows);
         if (places && !c->reverse) {
             follow_of(plan)->columns(block->scanned, scanned, rows, width, s->index + row, (int64_t *)second,
                                      block->second);
