@@ -6,14 +6,11 @@
 #include "cpu/packing.h"
 #include "cpu/scan_run.h"
 
-uint64_t tally_cpu_equal_length(const uint64_t *offsets, size_t count) {
+uint64_t tally_cpu_equal_length(const tally_cpu_plan *plan, const uint64_t *offsets, size_t count) {
     const uint64_t length = offsets[1] - offsets[0];
-    uint64_t differ = 0;
     if (offsets[count] - offsets[0] != length * count) /* lengths at random end here */
         return 0;
-    for (size_t i = 1; i < count; i++)
-        differ |= (offsets[i + 1] - offsets[i]) ^ length;
-    return differ ? 0 : length;
+    return plan->device->level->is_even(offsets, count) ? length : 0;
 }
 
 /* ---- reductions ---- */
@@ -51,7 +48,8 @@ enum { PACKED_LEAST = 4, PACKED_ACC = 64, SHORT_ROW_BYTES = 256 };
 static bool packs(const tally_cpu_plan *plan, uint64_t length) {
     const tally_computation *c = &plan->base.computation;
     return c->monoid != TALLY_MONOID_sum && plan->acc_bytes <= PACKED_ACC && length > 1 &&
-           tally_cpu_packs_rows(plan, length) && tally_cpu_packed_groups(length, 1, c->in_bytes) >= PACKED_LEAST;
+           tally_cpu_packs_rows(plan, length) &&
+           tally_cpu_packed_groups(length, 1, c->in_bytes, TALLY_CPU_SMALL_GROUP) >= PACKED_LEAST;
 }
 
 /* Sums of short segments have kernels that are as fast (rows.h), and so have elements that are lifted for them, and
@@ -80,7 +78,8 @@ static void fold_packed(const tally_cpu_plan *plan, const void *x, const void *y
                         void *acc) {
     _Alignas(64) char packed[2][TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK];
     const tally_cpu_kernels *const kernels = plan->kernels;
-    const size_t bytes = plan->base.computation.in_bytes, room = tally_cpu_packed_groups(length, 1, bytes);
+    const size_t bytes = plan->base.computation.in_bytes,
+                 room = tally_cpu_packed_groups(length, 1, bytes, TALLY_CPU_SMALL_GROUP);
     for (size_t done = 0, groups; done < count; done += groups) {
         groups = least(count - done, room);
         void *const to = tally_at_mutable(acc, done, plan->acc_bytes);

@@ -6,7 +6,7 @@
 #include "cpu/cpu.h"
 
 /* The length of 'count' groups, which end where the next one begins; 0 if they differ. offsets has count + 1. */
-uint64_t tally_cpu_equal_length(const uint64_t *offsets, size_t count);
+uint64_t tally_cpu_equal_length(const tally_cpu_plan *plan, const uint64_t *offsets, size_t count);
 
 /* Whether groups of that length are folded faster by the next one than as groups of any length. */
 bool tally_cpu_may_fold_equal(const tally_cpu_plan *plan); /* some length */

@@ -11,7 +11,7 @@
 
 /* The worker scratch of the functions below, from its start. All arrays are of TALLY_CPU_LIFTED_BLOCK elements. */
 typedef struct tally_cpu_lifted_block {
-    _Alignas(64) int8_t heads[TALLY_CPU_LIFTED_BLOCK];
+    _Alignas(64) int8_t heads[TALLY_CPU_LIFTED_BLOCK + 1]; /* and one for an empty group at the end */
     _Alignas(64) uint64_t narrow[TALLY_CPU_LIFTED_BLOCK];
     _Alignas(64) uint64_t lifted[TALLY_CPU_LIFTED_BLOCK];
     _Alignas(64) uint64_t scanned[TALLY_CPU_LIFTED_BLOCK + TALLY_CPU_LIFTED_COLUMNS];
@@ -45,6 +45,10 @@ static inline bool tally_cpu_has_masks(const tally_cpu_plan *plan) {
 
 /* Chooses plan->lifted for a plan whose kernels are chosen. */
 void tally_cpu_lifted_choose(tally_cpu_plan *plan);
+
+/* n neighbouring elements, at most a block, lifted: themselves where there is nothing to lift. */
+const void *tally_cpu_lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
+                           tally_cpu_lifted_block *block);
 
 /* As tally_cpu_scan_run. */
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,

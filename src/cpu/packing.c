@@ -6,14 +6,8 @@
 #include "cpu/interleave.h"
 #include "cpu/kernels/instructions.h"
 
-/* A group of so few bytes takes longer by a call of its own (2 x 20 of f32: sums 0.96 ns an element and 0.60 packed,
- * means scanned in 3 x 20 3.5 and 0.9; sums in 10 x 20 0.25 and 0.28). With 512 bytes instead, minmax scanned of bf16
- * in 9 x 22 3.57 and so 1.13, sums of i16 in 4 x 100 0.28 and 0.21, but smallest and largest of f64 in 3 x 40 0.62 and
- * 0.74. */
-enum { SMALL_GROUP = 1024 };
-
-size_t tally_cpu_packed_groups(uint64_t rows, uint64_t columns, size_t bytes) {
-    if ((columns * bytes > TALLY_CPU_PACKED_ROW_BYTES && rows * columns * bytes > SMALL_GROUP) ||
+size_t tally_cpu_packed_groups(uint64_t rows, uint64_t columns, size_t bytes, size_t small_group) {
+    if ((columns * bytes > TALLY_CPU_PACKED_ROW_BYTES && rows * columns * bytes > small_group) ||
         rows * columns * bytes > TALLY_CPU_PACKED_BYTES / 8)
         return 0;
     return least(TALLY_CPU_PACKED_COLUMNS / columns, TALLY_CPU_PACKED_BYTES / (rows * columns * bytes));

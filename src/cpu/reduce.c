@@ -8,6 +8,7 @@
 #include "core/dtype.h"
 #include "cpu/equal_groups.h"
 #include "cpu/few_rows.h"
+#include "cpu/lone.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
@@ -125,7 +126,8 @@ enum {
 
 static bool can_be_packed(const reduction *r) {
     return r->outer >= PACKED_LEAST && r->extent > 0 &&
-           tally_cpu_packed_groups(r->extent, r->inner, r->plan->base.computation.in_bytes) >= PACKED_LEAST;
+           tally_cpu_packed_groups(r->extent, r->inner, r->plan->base.computation.in_bytes, TALLY_CPU_SMALL_GROUP) >=
+               PACKED_LEAST;
 }
 
 /* Columns that fill no vector are folded along with what follows them in memory, which the next group's overwrite.
@@ -147,7 +149,7 @@ static void choose_packed(reduction *r) {
         (r->inner == 1 && !tally_cpu_packs_rows(r->plan, r->extent)))
         return;
     if (can_be_packed(r) && width_of_small_blocks(r) == r->inner)
-        r->packed = tally_cpu_packed_groups(r->extent, r->inner, c->in_bytes);
+        r->packed = tally_cpu_packed_groups(r->extent, r->inner, c->in_bytes, TALLY_CPU_SMALL_GROUP);
 }
 
 static size_t packed_bytes(const reduction *r) {
@@ -447,73 +449,12 @@ static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
 }
 
 /* Groups of one element. */
-static void elements_task(void *job, size_t task, unsigned worker) {
-    (void)worker;
-    const reduction *r = job;
-    const tally_computation *c = &r->plan->base.computation;
-    const uint64_t first = task * r->tile;
-    tally_cpu_convert_elements(r->plan, element_at(r, r->x, first), least(r->tile, r->outer - first),
-                               tally_at_mutable(r->out, first, c->out_bytes));
-}
-
-/* Whether no more than the number of elements stands between them and the results. */
-static bool is_plain(const tally_computation *c) {
-    return !c->exact && !c->skips_nan && !c->takes_words && !c->gives_words;
-}
-
-/* Whether the only element is not zero. (243,396 i32, one thread: 68 us by counts, 28 so; of f64 43 and 103, as the
- * baseline has no comparison of 64 bits.) */
-static void truths_task(void *job, size_t task, unsigned worker) {
-    (void)worker;
-    const reduction *r = job;
-    const tally_dtype in = r->plan->base.computation.desc.in;
-    const uint64_t first = task * r->tile, count = least(r->tile, r->outer - first);
-    const uint64_t sign = tally_dtype_is_float(in) ? 1ull << (8 * tally_dtype_size(in) - 1) : 0; /* which 0 may have */
-    const void *x = element_at(r, r->x, first);
-    uint8_t *out = tally_at_mutable(r->out, first, 1);
-#define TRUTHS(bits)                                                                                                   \
-    case bits / 8: {                                                                                                   \
-        typedef uint##bits##_t element __attribute__((aligned(1), may_alias));                                         \
-        const element *from = x;                                                                                       \
-        const uint##bits##_t others = (uint##bits##_t) ~sign;                                                          \
-        for (uint64_t i = 0; i < count; i++)                                                                           \
-            out[i] = (from[i] & others) != 0;                                                                          \
-        break;                                                                                                         \
-    }
-    switch (tally_dtype_size(in)) {
-        TRUTHS(8)
-        TRUTHS(16)
-        TRUTHS(32)
-    default:
-        break;
-    }
-#undef TRUTHS
-}
-
-/* A mean and a logsumexp of one integer are that integer. Of a float, NaN loses its sign and payload on the way. */
-static bool result_is_only_element(const tally_cpu_plan *plan) {
-    const tally_computation *c = &plan->base.computation;
-    const bool is_mean = c->desc.op == TALLY_MEAN || c->desc.op == TALLY_LOGSUMEXP;
-    return tally_cpu_result_is_element(plan) || (is_mean && is_plain(c) && !tally_dtype_is_float(c->desc.in) &&
-                                                 plan->device->level->types[c->desc.in]->convert[c->desc.out]);
-}
-
-/* The place of the only element. */
-static void places_task(void *job, size_t task, unsigned worker) {
-    (void)worker;
-    const reduction *r = job;
-    const size_t bytes = r->plan->base.computation.out_bytes;
-    const uint64_t first = task * r->tile;
-    memset(tally_at_mutable(r->out, first, bytes), 0, least(r->tile, r->outer - first) * bytes);
-}
-
-/* Variances of one element each. */
-static void spreads_task(void *job, size_t task, unsigned worker) {
+static void lone_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     const reduction *r = job;
     const uint64_t first = task * r->tile;
-    tally_cpu_reduce_few_rows(r->plan, element_at(r, r->x, first), 1, least(r->tile, r->outer - first), r->outer,
-                              result_at(r, first));
+    tally_cpu_reduce_lone(r->plan, element_at(r, r->x, first), least(r->tile, r->outer - first), false,
+                          result_at(r, first));
 }
 
 /* All values, few enough for one task: as reduce_groups, but without its bookkeeping, which takes as long as folding a
@@ -552,27 +493,11 @@ tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint
     if (r.extent == 1 && !into) { /* every element is a group */
         r.outer *= r.inner;
         r.inner = 1;
-        if (result_is_only_element(plan)) {
-            r.tile = TALLY_CPU_SCAN_BYTES / c->in_bytes;
-            run_tasks(&r, divide_up(r.outer, r.tile), elements_task);
+        if (tally_cpu_has_lone(plan)) {
+            r.tile = TALLY_CPU_SCAN_BYTES / most(c->in_bytes, c->out_bytes);
+            run_tasks(&r, divide_up(r.outer, r.tile), lone_task);
             return TALLY_OK;
         }
-        if ((c->desc.op == TALLY_ANY || c->desc.op == TALLY_ALL) && is_plain(c) && c->out_bytes == 1 &&
-            c->in_bytes < sizeof(uint64_t)) {
-            r.tile = TALLY_CPU_SCAN_BYTES / c->in_bytes;
-            run_tasks(&r, divide_up(r.outer, r.tile), truths_task);
-            return TALLY_OK;
-        }
-        if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !c->skips_nan && !c->takes_words && !c->gives_words) {
-            r.tile = TALLY_CPU_SCAN_BYTES / c->out_bytes;
-            run_tasks(&r, divide_up(r.outer, r.tile), places_task);
-            return TALLY_OK;
-        }
-    }
-    if (r.extent == 1 && !into && tally_cpu_has_few_rows(plan, 1)) {
-        r.tile = TALLY_CPU_SCAN_BYTES / c->out_bytes;
-        run_tasks(&r, divide_up(r.outer, r.tile), spreads_task);
-        return TALLY_OK;
     }
     choose_packed(&r);
     r.few_rows = !into && (r.packed || r.inner > 1) && tally_cpu_has_few_rows(plan, r.extent);

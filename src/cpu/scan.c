@@ -8,9 +8,9 @@
 
 #include "core/arithmetic.h"
 #include "cpu/exact.h"
-#include "cpu/few_rows.h"
 #include "cpu/lifted.h"
 #include "cpu/logsumexp_running.h"
+#include "cpu/lone.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
@@ -83,23 +83,20 @@ static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_
 static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, unsigned worker) {
     const tally_cpu_plan *plan = s->plan;
     const bool exclusive = plan->base.computation.desc.form == TALLY_EXCLUSIVE_SCAN;
-    if (!exclusive && tally_cpu_result_is_element(plan)) {
-        tally_cpu_convert_elements(plan, element_at(s, s->x, first), end - first, result_at(s, first));
-        return;
-    }
-    if (!exclusive && tally_cpu_has_few_rows(plan, 1)) {
-        tally_cpu_reduce_few_rows(plan, element_at(s, s->x, first), 1, end - first, end - first, result_at(s, first));
-        return;
-    }
     void *acc = tally_cpu_worker(plan, worker);
+    if (exclusive) {
+        plan->kernels->identity(&plan->context, 1, acc);
+        tally_cpu_fill_results(plan, acc, end - first, 0, s->stream, result_at(s, first));
+        return;
+    }
+    if (tally_cpu_has_lone(plan)) {
+        tally_cpu_reduce_lone(plan, element_at(s, s->x, first), end - first, s->stream, result_at(s, first));
+        return;
+    }
     for (uint64_t count; first < end; first += count) {
         count = least(end - first, TALLY_CPU_BATCH);
-        if (exclusive)
-            plan->kernels->identity(&plan->context, count, acc);
-        else
-            plan->kernels->fold_rows(&plan->context, element_at(s, s->x, first), element_at(s, s->y, first), count, 1,
-                                     acc);
-        plan->lower(plan, acc, count, (tally_counts){NULL, !exclusive, 0}, result_at(s, first));
+        plan->kernels->fold_rows(&plan->context, element_at(s, s->x, first), element_at(s, s->y, first), count, 1, acc);
+        plan->lower(plan, acc, count, (tally_counts){NULL, 1, 0}, result_at(s, first));
     }
 }
 
@@ -167,7 +164,7 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     }
     tally_turn_pass(s->turn, task);
     if (is_settled) {
-        tally_cpu_fill_settled(plan, acc, n, elements_before, s->stream, result_at(s, element));
+        tally_cpu_fill_results(plan, acc, n, elements_before, s->stream, result_at(s, element));
         return;
     }
     scan_elements(s, group, first, n, worker, acc);
@@ -299,17 +296,23 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
                                  acc, s->before != NULL, result_at(s, element));
         return;
     }
+    const bool overwrites = s->out == s->x || s->out == s->y, goes_on = s->before || rows < s->extent;
     void *lowered = acc;
-    if (exclusive) /* a copy, since the row may be overwritten by its own output */
+    if (exclusive && overwrites) /* a copy: the row is gone before it is folded */
         lowered = tally_at_mutable(acc, width, plan->acc_bytes);
     for (uint64_t k = 0; k < rows; k++) {
         uint64_t row = c->reverse ? rows - 1 - k : k, at = element + row * s->inner, number = s->index + first + row;
-        uint64_t count = c->reverse ? s->length - number - exclusive : number + !exclusive;
-        if (exclusive)
+        const uint64_t count = c->reverse ? s->length - number - exclusive : number + !exclusive;
+        const tally_counts counts = {NULL, count, 0};
+        if (exclusive && overwrites)
             memcpy(lowered, acc, width * plan->acc_bytes);
-        plan->kernels->fold_columns(&plan->context, element_at(s, s->x, at), element_at(s, s->y, at), 1, width,
-                                    s->inner, number, acc);
-        plan->lower(plan, lowered, width, (tally_counts){NULL, count, 0}, result_at(s, at));
+        else if (exclusive)
+            plan->lower(plan, acc, width, counts, result_at(s, at));
+        if (!exclusive || overwrites || goes_on || k + 1 < rows)
+            plan->kernels->fold_columns(&plan->context, element_at(s, s->x, at), element_at(s, s->y, at), 1, width,
+                                        s->inner, number, acc);
+        if (!exclusive || overwrites)
+            plan->lower(plan, lowered, width, counts, result_at(s, at));
     }
 }
 
@@ -396,7 +399,7 @@ static size_t packed_groups(const scan *s) {
     if (tally_cpu_scans_spread(s->plan) && s->inner * bytes > TALLY_CPU_PACKED_ROW_BYTES &&
         s->extent * s->inner * bytes > MOST_SPREAD)
         return 0;
-    const size_t groups = tally_cpu_packed_groups(s->extent, s->inner, bytes);
+    const size_t groups = tally_cpu_packed_groups(s->extent, s->inner, bytes, TALLY_CPU_SMALL_SCAN);
     return groups < 4 ? 0 : groups;
 }
 

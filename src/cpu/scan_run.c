@@ -137,14 +137,6 @@ bool tally_cpu_is_settled(const tally_cpu_plan *plan, const void *before, uint64
     return plan->base.computation.desc.op == TALLY_ANY ? had > 0 || has == 0 : had < elements || has == elements + n;
 }
 
-void tally_cpu_fill_settled(const tally_cpu_plan *plan, const void *acc, uint64_t n, uint64_t elements, bool stream,
-                            void *out) {
-    const tally_computation *c = &plan->base.computation;
-    _Alignas(16) unsigned char result[16];
-    plan->lower(plan, acc, 1, (tally_counts){NULL, elements, 0}, result);
-    plan->device->scans->fill(result, c->out_bytes * c->per_result, n, stream && n >= TALLY_CPU_LEAST_STREAMED, out);
-}
-
 void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         unsigned worker, void *acc) {
     const tally_computation *c = &plan->base.computation;

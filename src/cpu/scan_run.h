@@ -26,10 +26,6 @@ bool tally_cpu_may_settle(const tally_cpu_plan *plan);
 bool tally_cpu_is_settled(const tally_cpu_plan *plan, const void *before, uint64_t elements, const void *after,
                           uint64_t n);
 
-/* Their results. */
-void tally_cpu_fill_settled(const tally_cpu_plan *plan, const void *acc, uint64_t n, uint64_t elements, bool stream,
-                            void *out);
-
 /* *acc = *acc combined with those elements, in the direction of the scan. */
 void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         unsigned worker, void *acc);

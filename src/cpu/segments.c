@@ -74,13 +74,12 @@ static void check_task(void *job, size_t task, unsigned worker) {
     segments *s = job;
     uint64_t end = least((task + 1) * (uint64_t)CHECKED_AT_A_TIME, s->count);
     for (uint64_t i = task * (uint64_t)CHECKED_AT_A_TIME; i < end;) {
-        uint64_t room[TALLY_CPU_BATCH + 1], empties = 0;
+        uint64_t room[TALLY_CPU_BATCH + 1];
         size_t batch = least(end - i, TALLY_CPU_BATCH);
         const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, i, batch + 1, room);
         const bool bad = decreases(s, numbers, batch);
-        for (size_t k = 0; s->empty_is_error && k < batch; k++)
-            empties |= numbers[k + 1] == numbers[k];
-        for (size_t k = 0; (bad || empties) && k < batch; k++) {
+        const bool empty = s->empty_is_error && s->runs.plan->device->level->repeats(numbers, batch);
+        for (size_t k = 0; (bad || empty) && k < batch; k++) {
             if (numbers[k + 1] < numbers[k])
                 lower_to(&s->bad, i + k);
             else if (numbers[k + 1] == numbers[k])

@@ -13,10 +13,14 @@ enum {
     PADDING = 8                     /* doubles behind them that are read, a vector at most */
 };
 
-bool tally_cpu_scans_spread(const tally_cpu_plan *plan) {
+bool tally_cpu_has_spread(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     return c->monoid == TALLY_MONOID_moments && (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD) && !c->exact &&
-           !plan->context.nans && c->desc.form == TALLY_INCLUSIVE_SCAN;
+           !plan->context.nans;
+}
+
+bool tally_cpu_scans_spread(const tally_cpu_plan *plan) {
+    return tally_cpu_has_spread(plan) && plan->base.computation.desc.form == TALLY_INCLUSIVE_SCAN;
 }
 
 static tally_cpu_spread spread_of(const tally_cpu_plan *plan) {

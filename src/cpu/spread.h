@@ -6,7 +6,8 @@
 
 #include "cpu/cpu.h"
 
-/* Whether the plan is such a scan. */
+/* Whether the plan has variances or deviations; and whether it is such a scan. */
+bool tally_cpu_has_spread(const tally_cpu_plan *plan);
 bool tally_cpu_scans_spread(const tally_cpu_plan *plan);
 
 /* As tally_cpu_scan_run and tally_cpu_lifted_columns; acc is what it becomes only if 'acc_counts'. */

@@ -235,6 +235,12 @@ typedef struct tally_cpu_level {
     const tally_cpu_nans *nans; /* by type, of floats */
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
     bool (*decreases)(const uint64_t *offsets, size_t n);
+    /* whether any of offsets[1 .. n] is the one before */
+    bool (*repeats)(const uint64_t *offsets, size_t n);
+    /* whether all differences of neighbours among offsets[0 .. n] are the same */
+    bool (*is_even)(const uint64_t *offsets, size_t n);
+    /* ends[i] = how many elements are between offsets[0] and the end of group i; 0 if it is empty */
+    void (*ends)(const uint64_t *offsets, size_t count, uint32_t *ends);
     tally_cpu_read_labels *const *read_labels;         /* by the labels' type */
     const struct tally_cpu_instructions *instructions; /* of users' texts */
 } tally_cpu_level;

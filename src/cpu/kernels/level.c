@@ -19,6 +19,12 @@ extern const tally_cpu_nans PASTE4(tally_cpu_nans, _, TALLY_LEVEL, )[TALLY_DTYPE
 
 bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
 
+bool PASTE4(tally_cpu_repeats, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
+
+bool PASTE4(tally_cpu_is_even, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
+
+void PASTE4(tally_cpu_ends, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t count, uint32_t *ends);
+
 extern tally_cpu_read_labels *const PASTE4(tally_cpu_labels, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 extern const struct tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, );
@@ -35,6 +41,9 @@ const tally_cpu_level PASTE4(tally_cpu_level, _,
                                                .forms = PASTE4(tally_cpu_forms, _, TALLY_LEVEL, ),
                                                .heads = PASTE4(tally_cpu_heads, _, TALLY_LEVEL, ),
                                                .decreases = PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, ),
+                                               .repeats = PASTE4(tally_cpu_repeats, _, TALLY_LEVEL, ),
+                                               .is_even = PASTE4(tally_cpu_is_even, _, TALLY_LEVEL, ),
+                                               .ends = PASTE4(tally_cpu_ends, _, TALLY_LEVEL, ),
                                                .read_labels = PASTE4(tally_cpu_labels, _, TALLY_LEVEL, ),
                                                .pairs = PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, ),
                                                .upright = &PASTE4(tally_cpu_upright, _, TALLY_LEVEL, ),

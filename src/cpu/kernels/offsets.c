@@ -1,4 +1,4 @@
-/* The check of offsets. It is compiled for each level, because the baseline's instructions were slower than memory:
+/* Loops over offsets. They are compiled for each level, because the baseline's instructions were slower than memory:
  * segments of one element take 100 ms with one thread instead of 131. */
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/paste.h"
@@ -12,4 +12,27 @@ bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size
     for (size_t k = 0; k < n; k++)
         decreases |= (offsets[k + 1] - offsets[k]) | offsets[k] | offsets[k + 1];
     return decreases >> 63;
+}
+
+bool PASTE4(tally_cpu_repeats, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
+bool PASTE4(tally_cpu_repeats, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n) {
+    uint64_t repeats = 0;
+    for (size_t k = 0; k < n; k++)
+        repeats |= offsets[k + 1] == offsets[k];
+    return repeats;
+}
+
+bool PASTE4(tally_cpu_is_even, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
+bool PASTE4(tally_cpu_is_even, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n) {
+    const uint64_t length = offsets[1] - offsets[0];
+    uint64_t differs = 0;
+    for (size_t k = 0; k < n; k++)
+        differs |= (offsets[k + 1] - offsets[k]) ^ length;
+    return !differs;
+}
+
+void PASTE4(tally_cpu_ends, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t count, uint32_t *ends);
+void PASTE4(tally_cpu_ends, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t count, uint32_t *ends) {
+    for (size_t i = 0; i < count; i++)
+        ends[i] = offsets[i + 1] == offsets[i] ? 0 : (uint32_t)(offsets[i + 1] - offsets[0]);
 }

@@ -242,6 +242,21 @@ ALWAYS_INLINE v_u32 permute_units(v_u32 x, v_u32 from) {
 }
 #endif
 
+/* The same where 'place' is 'least' at least; elsewhere units are fill's. By a mask with AVX-512: of a comparison gcc
+ * makes lanes of -1 by an instruction that waits for what its register held, so that a vector of a loop waits for the
+ * one before. (Exclusive maxima of i32 in rows of 12: 0.87 ns an element so, 0.10 by masks.) */
+#if defined(__AVX512F__)
+ALWAYS_INLINE v_u32 permute_units_from(v_u32 x, v_u32 from, v_u32 place, s_u32 least, v_u32 fill) {
+    const __mmask16 moves = _mm512_cmpge_epu32_mask((__m512i)place, _mm512_set1_epi32((int)least));
+    return (v_u32)_mm512_mask_permutexvar_epi32((__m512i)fill, moves, (__m512i)from, (__m512i)x);
+}
+#else
+ALWAYS_INLINE v_u32 permute_units_from(v_u32 x, v_u32 from, v_u32 place, s_u32 least, v_u32 fill) {
+    const v_u32 moves = (v_u32)(place >= least);
+    return (moves & permute_units(x, from)) | (~moves & fill);
+}
+#endif
+
 /* 0, 1, 2 ... and the remainders of these by 'divisor', which is no more than they are. */
 ALWAYS_INLINE v_u32 unit_numbers(void) {
     const s_u32 numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

@@ -1,0 +1,18 @@
+/* Reductions of short groups by a scan: their elements are scanned together, with marks where groups begin (lifted.h),
+ * and a group's value is the prefix of its last element. Where values can be subtracted, as integers that are summed,
+ * the scan needs no marks: a group's value is the difference of two prefixes. So a group takes the same few operations
+ * whatever its length. */
+#ifndef TALLY_CPU_GROUP_ENDS_H
+#define TALLY_CPU_GROUP_ENDS_H
+
+#include "cpu/cpu.h"
+
+/* Whether that is the faster way for so many groups of so many elements in all, unless they have one length. */
+bool tally_cpu_scans_to_ends(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups);
+
+/* out[i] = the result of elements offsets[i] .. offsets[i + 1] - 1, for i < count. lengths[i] is their number, where
+ * plan->lower uses it. */
+void tally_cpu_scan_to_ends(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,
+                            size_t count, const uint64_t *lengths, unsigned worker, void *out);
+
+#endif
