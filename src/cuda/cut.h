@@ -153,6 +153,7 @@ typedef struct tally_cuda_cut {
             uint64_t together; /* blocks in waves, which are resident together */
             bool are_merged;   /* tiles have elements and ends of segments (merged_segments.cu) */
             bool are_long;     /* segments on average: a tile is a warp's (long_segments.cu) */
+            bool are_apart;    /* two launches, with small tiles (apart_runs.cu) */
             unsigned few;      /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {
@@ -201,6 +202,7 @@ typedef struct tally_cuda_cut {
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
     size_t first;    /* GROUPS by segments: the first one of each tile or chunk. list_runs.cu: of each run */
     size_t heads;    /* GROUPS by keys: the heads of each tile */
+    size_t apart, apart_keys; /* GROUPS by keys: results and keys of each tile */
     size_t ranks;    /* GROUPS by keys: of each strip. heads.cu: of each chunk */
     size_t zeroed_bytes;
     size_t early_bytes; /* those that the path itself clears, by a kernel that starts early */

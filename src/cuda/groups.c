@@ -13,6 +13,8 @@ enum {
     MARKERS = 16,
     MARKING_BLOCKS = 2, /* a processor, of mark_runs.cu */
 
+    MOST_APART = 1536, /* tiles of apart_runs.cu */
+
     /* in one launch */
     FEW_OF_BLOCK = 1 << 12,   /* elements and segments, by one block */
     FEW_OF_CLUSTER = 1 << 16, /* by a cluster */
@@ -104,6 +106,23 @@ static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_c
     return true;
 }
 
+/* Whether two launches reduce all, which have small tiles. */
+static bool cut_apart(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t elements,
+                      tally_cuda_cut *cut) {
+    const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
+    if (tiles > MOST_APART)
+        return false;
+    cut->folds.are_apart = true;
+    cut->folds.tile = sizes->small_fold_tile;
+    cut->folds.tiles = cut->folds.chunks = tiles;
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
+    cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
+    cut->apart_keys = tally_cuda_place(cut, elements * c->index_bytes);
+    return true;
+}
+
 static bool cut_few_segments(unsigned blocks, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t work = shape->extent + shape->groups;
     if (work > (blocks > 1 ? FEW_OF_CLUSTER : FEW_OF_BLOCK))
@@ -123,6 +142,8 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     cut->folds.tiles = cut->folds.chunks = most(1, divide_up(shape->extent, cut->folds.tile));
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
     if (!c->is_sized && (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut)))
+        return;
+    if (keys && !c->is_sized && cut_apart(c, sizes, shape->extent, cut))
         return;
     if (keys)
         cut_runs(device, c, sizes, resident, shape->extent, cut);
@@ -286,6 +307,16 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
     if (cut->folds.few) {
         grid.cluster = cut->folds.few > 1 ? cut->folds.few : 0;
         return tally_cuda_enqueue(l, k->fold_few_runs, grid, &args, "launching a reduction of few elements by keys");
+    }
+    if (cut->folds.are_apart) {
+        grid.x = args.tiles;
+        args.apart = l->workspace + cut->apart;
+        args.apart_keys = l->workspace + cut->apart_keys;
+        tally_status status = tally_cuda_enqueue(l, k->fold_runs_apart, grid, &args, "launching a reduction of runs");
+        grid.x = divide_up(args.tiles, TALLY_CUDA_FOLD_BLOCK / 32);
+        if (status == TALLY_OK)
+            status = tally_cuda_enqueue(l, k->place_runs_apart, grid, &args, "launching the end of a reduction by groups");
+        return status;
     }
     if (l->plan->sizes.folds_in_waves && args.room >= args.n)
         return launch_waves(l, &args);
