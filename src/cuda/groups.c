@@ -13,7 +13,8 @@ enum {
     MARKERS = 16,
     MARKING_BLOCKS = 2, /* a processor, of mark_runs.cu */
 
-    MOST_APART = 1536, /* tiles of apart_runs.cu */
+    MOST_APART = 1536, /* tiles where results wait for the last launch (apart_runs.cu, apart_segments.cu) */
+    MOVED = 4,         /* results that a thread of it moves */
 
     /* in one launch */
     FEW_OF_BLOCK = 1 << 12,   /* elements and segments, by one block */
@@ -106,6 +107,11 @@ static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_c
     return true;
 }
 
+/* Whether each of the blocks checks all offsets, so that no launch comes before. */
+static bool checks_alone(uint64_t segments, uint64_t blocks) {
+    return segments && segments <= MOST_ALONE && segments <= ALL_ALONE / blocks;
+}
+
 /* Whether two launches reduce all, which have small tiles. */
 static bool cut_apart(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t elements,
                       tally_cuda_cut *cut) {
@@ -120,6 +126,24 @@ static bool cut_apart(const tally_computation *c, const tally_cuda_sizes *sizes,
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
     cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
     cut->apart_keys = tally_cuda_place(cut, elements * c->index_bytes);
+    return true;
+}
+
+/* The same by segments, unless most of them are empty. */
+static bool cut_small(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                      tally_cuda_cut *cut) {
+    const uint64_t tiles = divide_up(shape->extent, sizes->small_fold_tile);
+    if (tiles > MOST_APART || !tiles || !shape->groups || shape->groups > shape->extent)
+        return false;
+    cut->folds.are_apart = true;
+    cut->folds.tile = sizes->small_fold_tile;
+    cut->folds.tiles = cut->folds.chunks = tiles;
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
+    if (!checks_alone(shape->groups, tiles)) {
+        cut->first = tally_cuda_place(cut, tiles * 2 * sizeof(uint64_t));
+        cut->apart = tally_cuda_place(cut, shape->groups * c->out_bytes * c->per_result);
+    }
     return true;
 }
 
@@ -143,7 +167,7 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
     if (!c->is_sized && (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut)))
         return;
-    if (keys && !c->is_sized && cut_apart(c, sizes, shape->extent, cut))
+    if (!c->is_sized && (keys ? cut_apart(c, sizes, shape->extent, cut) : cut_small(c, sizes, shape, cut)))
         return;
     if (keys)
         cut_runs(device, c, sizes, resident, shape->extent, cut);
@@ -200,7 +224,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
     const uint64_t chunks = cut->folds.chunks;
     const uint64_t folds = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
-    args.checks_alone = !l->size && args.segments && args.segments <= MOST_ALONE && args.segments <= ALL_ALONE / folds;
+    args.checks_alone = !l->size && checks_alone(args.segments, folds);
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
@@ -235,6 +259,35 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     if (status == TALLY_OK)
         status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
     return status;
+}
+
+/* Little input: no launch comes before. */
+static tally_status launch_small(const tally_cuda_launch *l, bool refuses_empty) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    tally_cuda_groups_args args = segments_of(l, refuses_empty);
+    args.tiles = args.chunks = args.speculative = (uint32_t)cut->folds.tiles;
+    args.checks_alone = checks_alone(args.segments, args.tiles);
+    while (1ull << args.tile_bits < cut->folds.tile)
+        args.tile_bits++;
+    args.cuts = l->workspace + cut->partials;
+    if (!args.checks_alone) {
+        args.found = l->workspace + cut->first;
+        args.apart = l->workspace + cut->apart;
+    }
+    tally_cuda_groups_args folds = args;
+    if (args.apart)
+        folds.out = args.apart;
+    const tally_cuda_grid grid = {.x = args.tiles, .threads = TALLY_CUDA_FOLD_BLOCK};
+    const tally_status status =
+        tally_cuda_enqueue(l, k->fold_small_segments, grid, &folds, "launching a reduction of segments");
+    const uint64_t moving = args.apart ? blocks_for(l, args.segments / MOVED) : 1;
+    const tally_cuda_grid ends = {.x = most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), moving),
+                                  .threads = TALLY_CUDA_FOLD_BLOCK,
+                                  .starts_early = true};
+    return status == TALLY_OK
+               ? tally_cuda_enqueue(l, k->fold_small_cuts, ends, &args, "launching the end of a reduction by groups")
+               : status;
 }
 
 static tally_status launch_merged(const tally_cuda_launch *l, bool refuses_empty) {
@@ -340,6 +393,8 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
         return launch_runs(l);
     if (l->cut->folds.few)
         return launch_few(l, refuses_empty);
+    if (l->cut->folds.are_apart)
+        return launch_small(l, refuses_empty);
     if (l->cut->folds.are_merged)
         return launch_merged(l, refuses_empty);
     return launch_segments(l, refuses_empty);
