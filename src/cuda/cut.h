@@ -76,6 +76,7 @@ typedef struct tally_cuda_cut {
             unsigned width;  /* columns of a thread */
             unsigned groups; /* rows of a step */
             unsigned slabs;  /* of a block: 1 where panels are not whole slabs */
+            bool in_clusters; /* of a panel's chunks */
         } columns;
         struct {
             uint64_t tile; /* elements of a tile */

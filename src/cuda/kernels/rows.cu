@@ -136,7 +136,7 @@ template <loading How, int Threads, int Unroll> inline void add_rest(const row &
     constexpr uint32 STEP = Threads * VECTOR;
     constexpr int AHEAD = How != ACROSS || Unroll == 1 ? Unroll : Unroll / 2;
 #pragma unroll 1
-    for (int u = 0; u < Unroll; u += AHEAD) {
+    for (int u = 0; u < Unroll && at < end; u += AHEAD) {
         uint4 a[AHEAD], b[AHEAD];
         uint32 wholes = 0;
 #pragma unroll
@@ -151,7 +151,7 @@ template <loading How, int Threads, int Unroll> inline void add_rest(const row &
             wholes |= is_whole << k;
         }
 #pragma unroll 1
-        for (int k = 0; k < AHEAD; k++, wholes >>= 1, at += STEP) {
+        for (int k = 0; k < AHEAD && at < end; k++, wholes >>= 1, at += STEP) {
             if (wholes & 1) {
                 in_t x[VECTOR], y[VECTOR];
                 memcpy(x, &a[0], 16);
