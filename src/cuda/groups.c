@@ -13,8 +13,7 @@ enum {
     MARKERS = 16,
     MARKING_BLOCKS = 2, /* a processor, of mark_runs.cu */
 
-    MOST_APART = 1536, /* tiles where results wait for the last launch (apart_runs.cu, apart_segments.cu) */
-    MOVED = 4,         /* results that a thread of it moves */
+    MOVED = 4, /* results that a thread of the last launch moves, where they wait for it */
 
     /* in one launch */
     FEW_OF_BLOCK = 1 << 12,   /* elements and segments, by one block */
@@ -112,16 +111,24 @@ static bool checks_alone(uint64_t segments, uint64_t blocks) {
     return segments && segments <= MOST_ALONE && segments <= ALL_ALONE / blocks;
 }
 
-/* Whether two launches reduce all, which have small tiles. */
-static bool cut_apart(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t elements,
+/* Whether two launches reduce all, with small tiles: as long as all of them are resident. */
+static bool cut_small(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t elements,
                       tally_cuda_cut *cut) {
     const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
-    if (tiles > MOST_APART)
+    if (!tiles || tiles > (uint64_t)device->multiprocessors * sizes->fold_blocks)
         return false;
-    cut->folds.are_apart = true;
+    cut->folds.are_small = true;
     cut->folds.tile = sizes->small_fold_tile;
     cut->folds.tiles = cut->folds.chunks = tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    return true;
+}
+
+static bool cut_small_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                           uint64_t elements, tally_cuda_cut *cut) {
+    if (!cut_small(device, sizes, elements, cut))
+        return false;
+    const uint64_t tiles = cut->folds.tiles;
     cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
     cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
@@ -129,16 +136,12 @@ static bool cut_apart(const tally_computation *c, const tally_cuda_sizes *sizes,
     return true;
 }
 
-/* The same by segments, unless most of them are empty. */
-static bool cut_small(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
-                      tally_cuda_cut *cut) {
-    const uint64_t tiles = divide_up(shape->extent, sizes->small_fold_tile);
-    if (tiles > MOST_APART || !tiles || !shape->groups || shape->groups > shape->extent)
+/* Unless most segments are empty. */
+static bool cut_small_segments(const tally_cuda_device *device, const tally_computation *c,
+                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    if (!shape->groups || shape->groups > shape->extent || !cut_small(device, sizes, shape->extent, cut))
         return false;
-    cut->folds.are_apart = true;
-    cut->folds.tile = sizes->small_fold_tile;
-    cut->folds.tiles = cut->folds.chunks = tiles;
-    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    const uint64_t tiles = cut->folds.tiles;
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
     if (!checks_alone(shape->groups, tiles)) {
         cut->first = tally_cuda_place(cut, tiles * 2 * sizeof(uint64_t));
@@ -167,7 +170,8 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
     if (!c->is_sized && (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut)))
         return;
-    if (!c->is_sized && (keys ? cut_apart(c, sizes, shape->extent, cut) : cut_small(c, sizes, shape, cut)))
+    if (!c->is_sized && (keys ? cut_small_runs(device, c, sizes, shape->extent, cut)
+                              : cut_small_segments(device, c, sizes, shape, cut)))
         return;
     if (keys)
         cut_runs(device, c, sizes, resident, shape->extent, cut);
@@ -361,14 +365,15 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
         grid.cluster = cut->folds.few > 1 ? cut->folds.few : 0;
         return tally_cuda_enqueue(l, k->fold_few_runs, grid, &args, "launching a reduction of few elements by keys");
     }
-    if (cut->folds.are_apart) {
+    if (cut->folds.are_small) {
         grid.x = args.tiles;
         args.apart = l->workspace + cut->apart;
         args.apart_keys = l->workspace + cut->apart_keys;
         tally_status status = tally_cuda_enqueue(l, k->fold_runs_apart, grid, &args, "launching a reduction of runs");
         grid.x = divide_up(args.tiles, TALLY_CUDA_FOLD_BLOCK / 32);
         if (status == TALLY_OK)
-            status = tally_cuda_enqueue(l, k->place_runs_apart, grid, &args, "launching the end of a reduction by groups");
+            status =
+                tally_cuda_enqueue(l, k->place_runs_apart, grid, &args, "launching the end of a reduction by groups");
         return status;
     }
     if (l->plan->sizes.folds_in_waves && args.room >= args.n)
@@ -393,7 +398,7 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
         return launch_runs(l);
     if (l->cut->folds.few)
         return launch_few(l, refuses_empty);
-    if (l->cut->folds.are_apart)
+    if (l->cut->folds.are_small)
         return launch_small(l, refuses_empty);
     if (l->cut->folds.are_merged)
         return launch_merged(l, refuses_empty);

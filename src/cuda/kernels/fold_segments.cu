@@ -235,7 +235,7 @@ inline void fold_tile_of_segments(const groups_args &p) {
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
     const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
     const uint64 number = blockIdx.x;
-    const bool is_speculative = !p.checks_alone && number < p.speculative;
+    const bool is_speculative = !HAS_SMALL_TILES && !p.checks_alone && number < p.speculative;
     uint32 refused = 0;
     tile_groups g;
     if (p.checks_alone) {
@@ -243,7 +243,7 @@ inline void fold_tile_of_segments(const groups_args &p) {
         refused = check_by_block<2>(p, number, s.segments);
         if (!refused)
             g.look_up(p, s.segments[0], number + 1 < p.tiles ? s.segments[1] : p.segments);
-    } else if (is_speculative) {
+    } else if (HAS_SMALL_TILES || is_speculative) {
         let_next_start();
         if (HAS_SMALL_TILES)
             check_share(p, number);
@@ -270,7 +270,7 @@ inline void fold_tile_of_segments(const groups_args &p) {
     const bool are_short = heads > FOLD_RESULTS;
     if (!are_short && (heads || g.open))
         whole = fold_tile(s, t, heads);
-    if (is_speculative && !HAS_SMALL_TILES) {
+    if (is_speculative) {
         wait_for_last();
         if (p.told->refused)
             return;
