@@ -186,7 +186,7 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_gro
         c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
-/* Finds the segments of a tile, before others have. The offsets may be bad. */
+/* Finds the segments of a tile, before others have. The offsets may be bad. Known after a barrier. */
 inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     const uint32 warp = threadIdx.x / WARP;
     if (warp < 2) {
@@ -195,21 +195,22 @@ inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
         if (threadIdx.x % WARP == 0)
             s.segments[warp] = first;
     }
-    __syncthreads();
 }
 
-/* Of little input: a block checks as many of all offsets as any other, while it searches for its own, and tells the last
- * launch what is bad. Its results wait there, too: p.out is p.apart. */
-inline void check_share(const groups_args &p, uint64 number) {
+/* Of little input: a block checks as many of all offsets as any other, while two warps search for its own, and tells the
+ * last launch what is bad. Its results wait there, too: p.out is p.apart. */
+inline void find_and_check(tile_memory &s, const groups_args &p, uint64 number) {
     __shared__ uint64 bad, empty; /* the complement of the least such segment; 0: none */
     if (threadIdx.x == 0)
         bad = empty = 0;
     __syncthreads();
-    const uint64 each = (p.segments + p.tiles - 1) / p.tiles, first = number * each, behind = first + each;
+    find_segments(s, p, number);
+    const uint64 each = quotient(p.segments + p.tiles - 1, p.tiles), first = number * each, behind = first + each;
     const uint64 end = behind < p.segments ? behind : p.segments;
+    const uint32 me = (threadIdx.x + BLOCK - 2 * WARP) % BLOCK; /* those that have searched come last */
     findings f = {NOT_FOUND, NOT_FOUND};
 #pragma unroll 4
-    for (uint64 g = first + threadIdx.x; g < end; g += BLOCK)
+    for (uint64 g = first + me; g < end; g += BLOCK)
         look_at(&f, g, offset_at(p, g), offset_at(p, g + 1), p.n);
     if (f.bad != NOT_FOUND)
         atomicMax((unsigned long long *)&bad, (unsigned long long)~f.bad);
@@ -245,9 +246,12 @@ inline void fold_tile_of_segments(const groups_args &p) {
             g.look_up(p, s.segments[0], number + 1 < p.tiles ? s.segments[1] : p.segments);
     } else if (HAS_SMALL_TILES || is_speculative) {
         let_next_start();
-        if (HAS_SMALL_TILES)
-            check_share(p, number);
-        find_segments(s, p, number);
+        if (HAS_SMALL_TILES) {
+            find_and_check(s, p, number);
+        } else {
+            find_segments(s, p, number);
+            __syncthreads();
+        }
         g.look_up(p, s.segments[0], s.segments[1]);
     } else {
         wait_for_last(); /* offsets are checked */
