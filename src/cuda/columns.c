@@ -233,7 +233,7 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         chunks = in_cluster;
     cut->columns.chunk = round_up(divide_up(shape->extent, chunks), groups);
     cut->columns.chunks = divide_up(shape->extent, cut->columns.chunk);
-    cut->columns.in_clusters = is_cluster && cut->columns.chunks > 1;
+    cut->columns.clusters = is_cluster && cut->columns.chunks > 1;
     if (cut->columns.chunks > 1 && !is_cluster)
         cut->partials = tally_cuda_place(cut, cut->groups * cut->columns.chunks * sizes->slot_bytes);
 }
@@ -256,7 +256,7 @@ static tally_cuda_columns_args columns_args(const tally_cuda_launch *l) {
                                      .panel = cut->columns.panel,
                                      .groups = cut->columns.groups,
                                      .slabs = cut->columns.slabs,
-                                     .in_clusters = cut->columns.in_clusters};
+                                     .in_clusters = cut->columns.clusters};
 }
 
 tally_status tally_cuda_thin_columns_launch(const tally_cuda_launch *l) {

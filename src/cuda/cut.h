@@ -69,14 +69,14 @@ typedef struct tally_cuda_cut {
             unsigned part_bits; /* a column is shared by 2^part_bits threads */
         } slabs;
         struct {
-            uint64_t panels;  /* of a slab */
-            uint64_t chunks;  /* of a panel */
-            uint64_t chunk;   /* rows of a chunk */
-            unsigned panel;   /* columns of a panel */
-            unsigned width;   /* columns of a thread */
-            unsigned groups;  /* rows of a step */
-            unsigned slabs;   /* of a block: 1 where panels are not whole slabs */
-            bool in_clusters; /* of a panel's chunks */
+            uint64_t panels; /* of a slab */
+            uint64_t chunks; /* of a panel */
+            uint64_t chunk;  /* rows of a chunk */
+            unsigned panel;  /* columns of a panel */
+            unsigned width;  /* columns of a thread */
+            unsigned groups; /* rows of a step */
+            unsigned slabs;  /* of a block: 1 where panels are not whole slabs */
+            bool clusters;   /* of the blocks of a panel */
         } columns;
         struct {
             uint64_t tile; /* elements of a tile */
@@ -154,7 +154,7 @@ typedef struct tally_cuda_cut {
             uint64_t together; /* blocks in waves, which are resident together */
             bool are_merged;   /* tiles have elements and ends of segments (merged_segments.cu) */
             bool are_long;     /* segments on average: a tile is a warp's (long_segments.cu) */
-            bool are_small;    /* tiles; there are two launches (apart_runs.cu, apart_segments.cu) */
+            bool are_small;    /* tiles by keys; there are two launches (apart_runs.cu) */
             unsigned few;      /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {
@@ -201,11 +201,11 @@ typedef struct tally_cuda_cut {
     size_t told;     /* NARROW: the tellers' sums. GROUPS by keys: the heads of each block that marks runs */
     size_t bits;     /* where segments or runs begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
-    size_t first; /* GROUPS by segments: the first one of each tile or chunk; of small tiles, bad ones. list_runs.cu: of
-                     each run */
-    size_t heads; /* GROUPS by keys: the heads of each tile */
-    size_t apart, apart_keys; /* GROUPS: results and keys that wait for the last launch */
-    size_t ranks;             /* GROUPS by keys: of each strip. heads.cu: of each chunk */
+    size_t first;    /* GROUPS by segments: the first one of each tile or chunk. list_runs.cu: of each run */
+    size_t heads;    /* GROUPS by keys: the heads of each tile */
+    size_t apart;    /* GROUPS by keys: results that wait for the last launch, */
+    size_t keys;     /* and keys */
+    size_t ranks;    /* GROUPS by keys: of each strip. heads.cu: of each chunk */
     size_t zeroed_bytes;
     size_t early_bytes; /* those that the path itself clears, by a kernel that starts early */
     size_t bytes;

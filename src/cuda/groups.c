@@ -13,8 +13,6 @@ enum {
     MARKERS = 16,
     MARKING_BLOCKS = 2, /* a processor, of mark_runs.cu */
 
-    MOVED = 4, /* results that a thread of the last launch moves, where they wait for it */
-
     /* in one launch */
     FEW_OF_BLOCK = 1 << 12,   /* elements and segments, by one block */
     FEW_OF_CLUSTER = 1 << 16, /* by a cluster */
@@ -106,47 +104,20 @@ static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_c
     return true;
 }
 
-/* Whether each of the blocks checks all offsets, so that no launch comes before. */
-static bool checks_alone(uint64_t segments, uint64_t blocks) {
-    return segments && segments <= MOST_ALONE && segments <= ALL_ALONE / blocks;
-}
-
 /* Whether two launches reduce all, with small tiles: as long as all of them are resident. */
-static bool cut_small(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t elements,
-                      tally_cuda_cut *cut) {
+static bool cut_small_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                           uint64_t elements, tally_cuda_cut *cut) {
     const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
-    if (!tiles || tiles > (uint64_t)device->multiprocessors * sizes->fold_blocks)
+    if (tiles > (uint64_t)device->multiprocessors * sizes->fold_blocks)
         return false;
     cut->folds.are_small = true;
     cut->folds.tile = sizes->small_fold_tile;
     cut->folds.tiles = cut->folds.chunks = tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    return true;
-}
-
-static bool cut_small_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                           uint64_t elements, tally_cuda_cut *cut) {
-    if (!cut_small(device, sizes, elements, cut))
-        return false;
-    const uint64_t tiles = cut->folds.tiles;
     cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
     cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
-    cut->apart_keys = tally_cuda_place(cut, elements * c->index_bytes);
-    return true;
-}
-
-/* Unless most segments are empty. */
-static bool cut_small_segments(const tally_cuda_device *device, const tally_computation *c,
-                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    if (!shape->groups || shape->groups > shape->extent || !cut_small(device, sizes, shape->extent, cut))
-        return false;
-    const uint64_t tiles = cut->folds.tiles;
-    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
-    if (!checks_alone(shape->groups, tiles)) {
-        cut->first = tally_cuda_place(cut, tiles * 2 * sizeof(uint64_t));
-        cut->apart = tally_cuda_place(cut, shape->groups * c->out_bytes * c->per_result);
-    }
+    cut->keys = tally_cuda_place(cut, elements * c->index_bytes);
     return true;
 }
 
@@ -170,8 +141,7 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
     if (!c->is_sized && (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut)))
         return;
-    if (!c->is_sized && (keys ? cut_small_runs(device, c, sizes, shape->extent, cut)
-                              : cut_small_segments(device, c, sizes, shape, cut)))
+    if (keys && !c->is_sized && cut_small_runs(device, c, sizes, shape->extent, cut))
         return;
     if (keys)
         cut_runs(device, c, sizes, resident, shape->extent, cut);
@@ -228,7 +198,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
     const uint64_t chunks = cut->folds.chunks;
     const uint64_t folds = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
-    args.checks_alone = !l->size && checks_alone(args.segments, folds);
+    args.checks_alone = !l->size && args.segments && args.segments <= MOST_ALONE && args.segments <= ALL_ALONE / folds;
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
@@ -263,35 +233,6 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     if (status == TALLY_OK)
         status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
     return status;
-}
-
-/* Little input: no launch comes before. */
-static tally_status launch_small(const tally_cuda_launch *l, bool refuses_empty) {
-    const tally_cuda_cut *cut = l->cut;
-    const tally_cuda_kernels *k = &l->plan->kernels;
-    tally_cuda_groups_args args = segments_of(l, refuses_empty);
-    args.tiles = args.chunks = args.speculative = (uint32_t)cut->folds.tiles;
-    args.checks_alone = checks_alone(args.segments, args.tiles);
-    while (1ull << args.tile_bits < cut->folds.tile)
-        args.tile_bits++;
-    args.cuts = l->workspace + cut->partials;
-    if (!args.checks_alone) {
-        args.found = l->workspace + cut->first;
-        args.apart = l->workspace + cut->apart;
-    }
-    tally_cuda_groups_args folds = args;
-    if (args.apart)
-        folds.out = args.apart;
-    const tally_cuda_grid grid = {.x = args.tiles, .threads = TALLY_CUDA_FOLD_BLOCK};
-    const tally_status status =
-        tally_cuda_enqueue(l, k->fold_small_segments, grid, &folds, "launching a reduction of segments");
-    const uint64_t moving = args.apart ? blocks_for(l, args.segments / MOVED) : 1;
-    const tally_cuda_grid ends = {.x = most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), moving),
-                                  .threads = TALLY_CUDA_FOLD_BLOCK,
-                                  .starts_early = true};
-    return status == TALLY_OK
-               ? tally_cuda_enqueue(l, k->fold_small_cuts, ends, &args, "launching the end of a reduction by groups")
-               : status;
 }
 
 static tally_status launch_merged(const tally_cuda_launch *l, bool refuses_empty) {
@@ -368,7 +309,7 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
     if (cut->folds.are_small) {
         grid.x = args.tiles;
         args.apart = l->workspace + cut->apart;
-        args.apart_keys = l->workspace + cut->apart_keys;
+        args.apart_keys = l->workspace + cut->keys;
         tally_status status = tally_cuda_enqueue(l, k->fold_runs_apart, grid, &args, "launching a reduction of runs");
         grid.x = divide_up(args.tiles, TALLY_CUDA_FOLD_BLOCK / 32);
         if (status == TALLY_OK)
@@ -398,8 +339,6 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
         return launch_runs(l);
     if (l->cut->folds.few)
         return launch_few(l, refuses_empty);
-    if (l->cut->folds.are_small)
-        return launch_small(l, refuses_empty);
     if (l->cut->folds.are_merged)
         return launch_merged(l, refuses_empty);
     return launch_segments(l, refuses_empty);

@@ -63,23 +63,10 @@ static const char *const segments[] = {tally_cuda_kernels_offsets,
                                        tally_cuda_kernels_clear_control,
                                        tally_cuda_kernels_fold_tile,
                                        tally_cuda_kernels_fold_segments,
-                                       entry_fold_segments,
-                                       tally_cuda_kernels_place_groups,
                                        tally_cuda_kernels_segment_ends,
                                        tally_cuda_kernels_fold_cuts,
                                        entry_fold_cuts,
                                        NULL};
-static const char *const small_segments[] = {tally_cuda_kernels_small_tiles,
-                                             tally_cuda_kernels_offsets,
-                                             GROUPS,
-                                             tally_cuda_kernels_fold_tile,
-                                             tally_cuda_kernels_fold_segments,
-                                             entry_fold_small_segments,
-                                             tally_cuda_kernels_segment_ends,
-                                             tally_cuda_kernels_apart_segments,
-                                             tally_cuda_kernels_fold_cuts,
-                                             entry_fold_small_cuts,
-                                             NULL};
 static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GROUPS,
                                             tally_cuda_kernels_append,        tally_cuda_kernels_warp_rows,
                                             tally_cuda_kernels_long_segments, NULL};
@@ -383,8 +370,6 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
         add(l, segments);
         if (!c->is_sized)
             add(l, few_segments);
-        if (!c->is_sized)
-            add(l, small_segments);
         if (sizes->long_mean)
             add(l, long_segments);
         if (sizes->merged_tile)

@@ -77,16 +77,6 @@ inline uint32 find_borders(const groups_args &p, bool is_there, bool ends, uint6
     return borders;
 }
 
-/* Whether results may wait for this launch (apart_segments.cu). */
-#define ARE_APART (GROUPS == SEGMENTS && HAS_SMALL_TILES)
-inline uint32 look_at_refused(const groups_args &p) {
-#if ARE_APART
-    if (p.apart)
-        return what_is_refused(p);
-#endif
-    return load_ahead(&p.told->refused);
-}
-
 inline void fold_all_cuts(const groups_args &p) {
     __shared__ uint64 longest[BLOCK / WARP];
     __shared__ uint32 count;
@@ -96,7 +86,7 @@ inline void fold_all_cuts(const groups_args &p) {
     uint32 refused = 0;
     if (!ENDS_STAND) {
         wait_for_last();
-        refused = look_at_refused(p);
+        refused = load_ahead(&p.told->refused);
     }
     const uint32 lane = threadIdx.x % WARP;
     const uint64 chunk = blockIdx.x * (uint64)BLOCK + threadIdx.x, base = chunk - lane;
@@ -105,7 +95,7 @@ inline void fold_all_cuts(const groups_args &p) {
     const uint32 borders = find_borders(p, is_there, ends, chunk, base, &e);
     if (ENDS_STAND) {
         wait_for_last();
-        refused = look_at_refused(p); /* together with the parts */
+        refused = load_ahead(&p.told->refused); /* together with the parts */
     }
     acc_t sum = p.cuts[is_there ? chunk : 0].after.read();
     const bool is_far = ends && e.first < base;
@@ -114,10 +104,6 @@ inline void fold_all_cuts(const groups_args &p) {
         last = load_last(p, chunk, &e);
     if (refused)
         return;
-#if ARE_APART
-    if (p.apart)
-        move_results(p);
-#endif
     const uint32 up_to = borders & ((2u << lane) - 1);
     const int since = up_to ? WARP - 1 - __clz(up_to) : 0;
 #pragma unroll IS_LARGE ? 1 : 5
@@ -141,7 +127,6 @@ inline void fold_all_cuts(const groups_args &p) {
     for (uint32 k = 0; k < count; k++)
         finish_long_group(p, longest[k]);
 #if GROUPS == SEGMENTS
-    if (!ARE_APART || !p.apart)
-        finish_crowds(p);
+    finish_crowds(p);
 #endif
 }

@@ -158,13 +158,11 @@ inline void put_in_order(tile_memory &s, const groups_args &p, const tile &t, co
 
 /* The same for any segments. */
 inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g, bool are_put) {
-    if (threadIdx.x == 0 && g.is_crowded() && !HAS_SMALL_TILES)
+    if (threadIdx.x == 0 && g.is_crowded())
         atomicOr(&p.told->crowded, 1);
     g.for_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
-        if (begin > t.count || begin > end) { /* the last launch says which offsets are bad */
-            if (!HAS_SMALL_TILES)
-                atomicOr(&p.told->crowded, 1);
-        }
+        if (begin > t.count || begin > end) /* the last launch says which offsets are bad */
+            atomicOr(&p.told->crowded, 1);
         else if (begin == end)
             put(p.out + segment, lower(identity_as<acc_t>(), 0, t.first + begin));
         else if (end > t.count)
@@ -186,7 +184,7 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_gro
         c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
-/* Finds the segments of a tile, before others have. The offsets may be bad. Known after a barrier. */
+/* Finds the segments of a tile, before others have. The offsets may be bad. */
 inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     const uint32 warp = threadIdx.x / WARP;
     if (warp < 2) {
@@ -195,35 +193,11 @@ inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
         if (threadIdx.x % WARP == 0)
             s.segments[warp] = first;
     }
+    __syncthreads();
 }
 
-/* Of little input: a block checks as many of all offsets as any other, while two warps search for its own, and tells the
- * last launch what is bad. Its results wait there, too: p.out is p.apart. */
-inline void find_and_check(tile_memory &s, const groups_args &p, uint64 number) {
-    __shared__ uint64 bad, empty; /* the complement of the least such segment; 0: none */
-    if (threadIdx.x == 0)
-        bad = empty = 0;
-    __syncthreads();
-    find_segments(s, p, number);
-    const uint64 each = quotient(p.segments + p.tiles - 1, p.tiles), first = number * each, behind = first + each;
-    const uint64 end = behind < p.segments ? behind : p.segments;
-    const uint32 me = (threadIdx.x + BLOCK - 2 * WARP) % BLOCK; /* those that have searched come last */
-    findings f = {NOT_FOUND, NOT_FOUND};
-#pragma unroll 4
-    for (uint64 g = first + me; g < end; g += BLOCK)
-        look_at(&f, g, offset_at(p, g), offset_at(p, g + 1), p.n);
-    if (f.bad != NOT_FOUND)
-        atomicMax((unsigned long long *)&bad, (unsigned long long)~f.bad);
-    if (f.empty != NOT_FOUND && p.refuses_empty)
-        atomicMax((unsigned long long *)&empty, (unsigned long long)~f.empty);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        p.found[2 * number] = bad;
-        p.found[2 * number + 1] = empty;
-    }
-}
-
-inline void fold_tile_of_segments(const groups_args &p) {
+extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
+    TAKE_TILES(p)
 #if SIZE_ON_DEVICE
     if (blockIdx.x >= p.tiles)
         return;
@@ -236,7 +210,7 @@ inline void fold_tile_of_segments(const groups_args &p) {
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
     const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
     const uint64 number = blockIdx.x;
-    const bool is_speculative = !HAS_SMALL_TILES && !p.checks_alone && number < p.speculative;
+    const bool is_speculative = !p.checks_alone && number < p.speculative;
     uint32 refused = 0;
     tile_groups g;
     if (p.checks_alone) {
@@ -244,14 +218,9 @@ inline void fold_tile_of_segments(const groups_args &p) {
         refused = check_by_block<2>(p, number, s.segments);
         if (!refused)
             g.look_up(p, s.segments[0], number + 1 < p.tiles ? s.segments[1] : p.segments);
-    } else if (HAS_SMALL_TILES || is_speculative) {
+    } else if (is_speculative) {
         let_next_start();
-        if (HAS_SMALL_TILES) {
-            find_and_check(s, p, number);
-        } else {
-            find_segments(s, p, number);
-            __syncthreads();
-        }
+        find_segments(s, p, number);
         g.look_up(p, s.segments[0], s.segments[1]);
     } else {
         wait_for_last(); /* offsets are checked */
@@ -289,4 +258,70 @@ inline void fold_tile_of_segments(const groups_args &p) {
     __syncthreads();
     if (threadIdx.x == 0)
         keep_ends(s, p, g, heads, whole);
+}
+
+/* ---- the launch before ---- */
+
+/* Checks the offsets, and finds the first segment of each tile from those of its neighbours. */
+inline findings place_all(const groups_args &p) {
+    findings f = {NOT_FOUND, NOT_FOUND};
+    const auto most = (unsigned_of<sizeof(index_t)>::type)most_offset(p.n);
+    const uint32 least = p.refuses_empty != 0; /* elements of a segment */
+    go_through(p.offsets, p.segments, [&](bool are_there, uint64 g, const auto &offsets) {
+        constexpr int count = SEGMENTS_IN<decltype(offsets)>;
+        const auto from = offsets[0] >> p.tile_bits, to = offsets[count] >> p.tile_bits;
+        bool is_bad = offsets[count] > most;
+#pragma unroll
+        for (int j = 0; j < count; j++)
+            is_bad |= offsets[j] + least > offsets[j + 1];
+        const bool are_many = from + (uint64)1 < to; /* tiles that begin among a lane's segments */
+        if (are_there && !is_bad && !are_many && from < to) {
+            uint32 before = 1;
+#pragma unroll
+            for (int j = 0; j < count; j++)
+                before += offsets[j + 1] < to << p.tile_bits;
+            if (to < p.tiles)
+                p.first[to] = g + before;
+        }
+        if (!__ballot_sync(ALL_LANES, are_there && (is_bad || are_many)))
+            return;
+#pragma unroll 1
+        for (int j = 0; j < count; j++) {
+            const uint64 begin = begin_of(p, g + j), end = begin_of(p, g + j + 1);
+            if (are_there)
+                look_at(&f, g + j, (index_t)begin, (index_t)end, p.n);
+            const uint64 behind = are_there ? (end >> p.tile_bits) + 1 : 0;
+            note_first(p.first, g + j + 1, (begin >> p.tile_bits) + 1, behind < p.tiles ? behind : p.tiles);
+        }
+    });
+    if (blockIdx.x == 0 && threadIdx.x < WARP) { /* up to the first segment, and behind the last */
+        const bool is_mine = threadIdx.x == 0;
+        const uint64 begin = begin_of(p, 0), end = begin_of(p, p.segments);
+        const uint64 before = p.segments ? (begin >> p.tile_bits) + 1 : p.tiles;
+        note_first(p.first, 0, 0, !is_mine ? 0 : before < p.tiles ? before : p.tiles);
+        note_first(p.first, p.segments, is_mine && p.segments ? (end >> p.tile_bits) + 1 : p.tiles, p.tiles);
+        if (is_mine && end > p.n)
+            f.bad = p.segments < f.bad ? p.segments : f.bad;
+    }
+    return f;
+}
+
+/* If there are fewer segments than tiles, each tile's first one is searched for, and also if offsets are checked while
+ * running. */
+extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p SIZED) {
+    TAKE_TILES(p)
+    let_next_start(); /* the launch before only clears, and it has waited for all before it */
+    wait_for_last();
+    if (p.check_before) {
+        const bool are_few = p.segments && p.segments < p.tiles;
+        tell(are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p), p.refuses_empty, &p.told->refused,
+             &p.told->not_bad);
+        if (!are_few)
+            return;
+    } else if (blockIdx.x == 0 && threadIdx.x == 0 &&
+               (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments))) {
+        p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
+    }
+    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
+        p.first[k] = first_from(p.offsets, p.segments, k << p.tile_bits);
 }

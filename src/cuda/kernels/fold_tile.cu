@@ -5,6 +5,9 @@
  * elements, in the order of their heads, so that they can be stored side by side. A group that reaches over several
  * tiles leaves a part in each, and the last launch folds those (fold_cuts.cu). The positions of the groups alone decide
  * which elements are folded in which order, so a result has the same bits every run. */
+#ifndef HAS_SMALL_TILES /* small_tiles.cu sets it */
+#define HAS_SMALL_TILES 0
+#endif
 enum {
     TILE = HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,

@@ -1,9 +1,5 @@
 /* Shared by reductions by segments and by keys. */
 
-#ifndef HAS_SMALL_TILES /* small_tiles.cu sets it */
-#define HAS_SMALL_TILES 0
-#endif
-
 /* A chunk's parts of groups that cross its ends. */
 struct cut {
     slot before; /* of the group that began in an earlier chunk and ends in this one */

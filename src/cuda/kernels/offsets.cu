@@ -143,28 +143,18 @@ inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 positio
     return low;
 }
 
-/* The same by all lanes of a warp, which get the number. Each looks at some offsets at a time. */
+/* The same by all lanes of a warp, which get the number: they look at as many offsets at a time. */
 template <class Offset> inline uint64 first_by_warp(const Offset *offsets, uint64 segments, uint64 position) {
-    enum { EACH = 4, TOGETHER = EACH * WARP };
     const uint32 lane = threadIdx.x % WARP;
     uint64 low = 0, high = segments;
-#pragma unroll 1
     while (low < high) {
-        const uint64 step = quotient(high - low, TOGETHER + 1);
-        bool is_before[EACH];
-#pragma unroll
-        for (uint32 k = 0; k < EACH; k++) {
-            const uint32 number = k * WARP + lane;
-            const uint64 at = step ? low + (number + 1) * step : low + number; /* the last few are all looked at */
-            is_before[k] = at < high && (uint64)load(offsets + at) < position;
-        }
-        uint32 before = 0;
-#pragma unroll
-        for (uint32 k = 0; k < EACH; k++)
-            before += __popc(__ballot_sync(ALL_LANES, is_before[k]));
+        const uint64 left = high - low, step = left / (WARP + 1);
+        const uint64 at = step ? low + (lane + 1) * step : low + lane; /* the last few are all looked at */
+        const bool is_before = at < high && (uint64)load(offsets + at) < position;
+        const uint32 before = __popc(__ballot_sync(ALL_LANES, is_before));
         if (!step)
             return low + before;
-        high = before < TOGETHER ? low + (before + 1) * step : high;
+        high = before < WARP ? low + (before + 1) * step : high;
         low = before ? low + before * step + 1 : low;
     }
     return low;

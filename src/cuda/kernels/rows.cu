@@ -128,13 +128,12 @@ template <loading How, int Threads, int Unroll> inline void add_whole_step(const
 }
 
 /* A step that is not whole, or at an end of the array: there the thread's first vector, or those after its last, cannot
- * be loaded as such. Elements are added in their order. The whole vectors are loaded together, as in other steps, since
- * nearly all rows end with such a step, and a chunk of a short row has no other. They move up by one for each that is
- * added, so there is one code that adds, and no more registers than in other steps: on an H200 72 registers instead of
- * 38 cost more than the loads. */
+ * be loaded as such. Elements are added in their order. Whole vectors that need one load each are loaded together: nearly
+ * all rows end with such a step, and a chunk of a short row has no other. They move up by one for each that is added, so
+ * the code that adds stands here once, and takes few registers. On an H200 the sum of 140,603 u64 took 5.7 us and 6.7. */
 template <loading How, int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
     constexpr uint32 STEP = Threads * VECTOR;
-    constexpr int AHEAD = How != ACROSS || Unroll == 1 ? Unroll : Unroll / 2;
+    constexpr int AHEAD = How != ACROSS ? Unroll : 1;
 #pragma unroll 1
     for (int u = 0; u < Unroll && at < end; u += AHEAD) {
         uint4 a[AHEAD], b[AHEAD];
