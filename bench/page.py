@@ -13,7 +13,9 @@ from floors import CEILING_NS, floor, is_one_call, misses, reached
 
 CASES = [("sum/f32", "Sum of f32"), ("max/f32", "Maximum of f32"), ("argmax/f32", "Index of the maximum of f32"),
          ("scan/f32", "Inclusive scan of f32"), ("sum/f64", "Sum of f64"),
-         ("exact/f64", "Exact sum of f64 (NumPy's row: Python's `math.fsum`)")]
+         ("exact/f64", "Exact sum of f64 (NumPy's row: Python's `math.fsum`)"),
+         ("labels_256/f32", "Sums of f32 by 256 labels (NumPy's row: `bincount`)"),
+         ("labels_65536/f32", "Sums of f32 by 65536 labels (NumPy's row: `bincount`)")]
 
 HOW = """## How it was measured
 

@@ -18,6 +18,8 @@ typedef struct peer_case {
     double (*run)(const void *x, size_t n, void *out);
     /* Or, if run is NULL, the seconds that this many calls take, by the peer's own clock. */
     double (*seconds)(const void *x, size_t n, void *out, size_t calls);
+    /* If not 0: n labels, int32_t below this, lie behind x, and out has room for a double for each group. */
+    size_t groups;
 } peer_case;
 
 extern const char *const peer_name; /* as the chart's legend writes it */

@@ -30,9 +30,9 @@ static double argmax_f32(const void *x, size_t n, void *) {
 }
 
 const peer_case peer_cases[] = {
-    {"sum/f32", 0, sum<float>, nullptr},
-    {"sum/f64", 0, sum<double>, nullptr},
-    {"max/f32", 0, max_f32, nullptr},
-    {"argmax/f32", 0, argmax_f32, nullptr},
+    {"sum/f32", 0, sum<float>, nullptr, 0},
+    {"sum/f64", 0, sum<double>, nullptr, 0},
+    {"max/f32", 0, max_f32, nullptr, 0},
+    {"argmax/f32", 0, argmax_f32, nullptr, 0},
 };
 const size_t peer_cases_count = sizeof peer_cases / sizeof peer_cases[0];

@@ -63,8 +63,8 @@ static int make(workload *w, const peer_case *work, size_t n) {
     drop(w);
     w->work = work;
     w->n = n;
-    w->x_bytes = n * (is_double ? sizeof(double) : sizeof(float));
-    w->out_bytes = work->out_per_n * n + 64;
+    w->x_bytes = n * ((is_double ? sizeof(double) : sizeof(float)) + (work->groups ? sizeof(int32_t) : 0));
+    w->out_bytes = work->out_per_n * n + work->groups * sizeof(double) + 64;
     w->x = map(w->x_bytes);
     w->out = map(w->out_bytes);
     if (!w->x || !w->out)
@@ -75,6 +75,9 @@ static int make(workload *w, const peer_case *work, size_t n) {
         else
             ((float *)w->x)[i] = (float)(hash(i) >> 40) * 0x1p-23f - 1;
     }
+    int32_t *const labels = (int32_t *)((char *)w->x + n * (is_double ? sizeof(double) : sizeof(float)));
+    for (size_t i = 0; work->groups && i < n; i++)
+        labels[i] = (int32_t)(hash(n + i) % work->groups);
     return 1;
 }
 

@@ -63,9 +63,9 @@ static double scan_f32(const void *data, size_t n, void *out) {
 }
 
 const peer_case peer_cases[] = {
-    {"sum/f32", 0, sum_f32, NULL},
-    {"sum/f64", 0, sum_f64, NULL},
-    {"max/f32", 0, max_f32, NULL},
-    {"scan/f32", 4, scan_f32, NULL},
+    {"sum/f32", 0, sum_f32, NULL, 0},
+    {"sum/f64", 0, sum_f64, NULL, 0},
+    {"max/f32", 0, max_f32, NULL, 0},
+    {"scan/f32", 4, scan_f32, NULL, 0},
 };
 const size_t peer_cases_count = sizeof peer_cases / sizeof peer_cases[0];

@@ -51,7 +51,9 @@ static double copy_f32(const void *x, size_t n, void *out, size_t calls) {
 }
 
 const peer_case peer_cases[] = {
-    {"sum/f32", 0, NULL, read_f32}, {"sum/f64", 0, NULL, read_f64},    {"exact/f64", 0, NULL, read_f64},
-    {"max/f32", 0, NULL, read_f32}, {"argmax/f32", 0, NULL, read_f32}, {"scan/f32", 4, NULL, copy_f32},
+    {"sum/f32", 0, NULL, read_f32, 0},          {"sum/f64", 0, NULL, read_f64, 0},
+    {"exact/f64", 0, NULL, read_f64, 0},        {"max/f32", 0, NULL, read_f32, 0},
+    {"argmax/f32", 0, NULL, read_f32, 0},       {"scan/f32", 4, NULL, copy_f32, 0},
+    {"labels_256/f32", 0, NULL, read_f64, 256}, {"labels_65536/f32", 0, NULL, read_f64, 65536},
 };
 const size_t peer_cases_count = sizeof peer_cases / sizeof peer_cases[0];

@@ -67,9 +67,9 @@ static double scan_f32(const void *data, size_t n, void *out) {
 }
 
 const peer_case peer_cases[] = {
-    {"sum/f32", 0, sum<float>, nullptr},
-    {"sum/f64", 0, sum<double>, nullptr},
-    {"max/f32", 0, max_f32, nullptr},
-    {"scan/f32", 4, scan_f32, nullptr},
+    {"sum/f32", 0, sum<float>, nullptr, 0},
+    {"sum/f64", 0, sum<double>, nullptr, 0},
+    {"max/f32", 0, max_f32, nullptr, 0},
+    {"scan/f32", 4, scan_f32, nullptr, 0},
 };
 const size_t peer_cases_count = sizeof peer_cases / sizeof peer_cases[0];

@@ -10,6 +10,7 @@ TYPES = ["default", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16",
 SIZES = dict(i8=1, i16=2, i32=4, i64=8, u8=1, u16=2, u32=4, u64=8, f16=2, bf16=2, f32=4, f64=8)
 REDUCE, INCLUSIVE, EXCLUSIVE = 0, 1, 2
 ALL, AXIS, SEGMENTS, KEYS, LABELS = 0, 1, 2, 3, 4
+SKIP_NAN = 1 << 3
 
 
 class Desc(c.Structure):
@@ -51,9 +52,9 @@ class Tally:
         if status:
             raise RuntimeError(self.lib.tally_last_error().decode())
 
-    def plan(self, op, in_, form=REDUCE, grouping=ALL, mode=0, out="default", index="default"):
+    def plan(self, op, in_, form=REDUCE, grouping=ALL, mode=0, out="default", index="default", flags=0):
         desc = Desc(c.sizeof(Desc), OPS.index(op), form, grouping, mode, TYPES.index(in_), 0, TYPES.index(out),
-                    TYPES.index(index), 0, 0, None)
+                    TYPES.index(index), flags, 0, None)
         plan = c.c_void_p()
         self.check(self.lib.tally_plan_create(self.device, c.byref(desc), c.byref(plan)))
         return plan

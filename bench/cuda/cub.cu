@@ -73,6 +73,15 @@ EXPORT int roof_copy(void *to, const void *from, size_t bytes, cudaStream_t stre
              cub::DeviceSegmentedReduce::Max(scratch, *bytes, x, (type *)out, count, o, o + 1, stream))                \
     SEGMENTS(scan_##name, type, segmented_scan(scratch, *bytes, x, (type *)out, o, count, stream))
 
+#if !defined(PART) || PART == 0
+/* How often each label of 0 to groups - 1 occurs. */
+EXPORT int cub_histogram(void *scratch, size_t *bytes, const void *labels, void *counts, size_t groups, size_t n,
+                         cudaStream_t stream) {
+    return (int)cub::DeviceHistogram::HistogramEven(scratch, *bytes, (const int *)labels, (int *)counts,
+                                                    (int)groups + 1, 0, (int)groups, (long long)n, stream);
+}
+#endif
+
 /* By-key algorithms accumulate in the type of the values, so narrow integers are widened as they are read. */
 template <typename Wide> struct widening {
     template <typename T> __host__ __device__ Wide operator()(T x) const {

@@ -14,6 +14,9 @@ TORCH = dict(i8=torch.int8, i16=torch.int16, i32=torch.int32, i64=torch.int64, u
              bf16=torch.bfloat16, f32=torch.float32, f64=torch.float64)
 
 
+FAR_SLOWER = 3 # a peer that takes so many times as long as tally is timed once only
+
+
 class Clock:
     """Times of the device, each after the second-level cache has been cleared. Use it inside its stream."""
 
@@ -56,6 +59,15 @@ class Clock:
                 if turn >= 2:
                     times[k].append(begin.elapsed_time(end) * 1e-3)
         return [statistics.median(t) for t in times]
+
+    def beside(self, roof, own, peers, repeat):
+        """Seconds of the roof, of our own call, and of each of the named peers."""
+        first = dict(zip(["tally", *peers], self.time([own, *peers.values()], 1)))
+        slow = {name: first[name] for name in peers if first[name] > FAR_SLOWER * first["tally"]}
+        close = {name: call for name, call in peers.items() if name not in slow}
+        roof, own, *others = self.time([roof, own, *close.values()], repeat)
+        times = {**slow, **dict(zip(close, others))}
+        return roof, own, {name: times[name] for name in peers}
 
     def roof(self, read, written):
         """A kernel that only reads, or a copy if a large part of the bytes read is written too."""

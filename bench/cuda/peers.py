@@ -100,6 +100,7 @@ def cupy_call(name, x, *more):
     """One of CuPy's functions over PyTorch's memory; None if CuPy is missing or has no such type."""
     if cupy is None or x.dtype == torch.bfloat16:
         return None
+    more = [cupy.asarray(value) if isinstance(value, torch.Tensor) else value for value in more]
     array, stream = cupy.asarray(x), cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
 
     def run():

@@ -18,7 +18,6 @@ from surveys.device import POISON, SPARE, Device # noqa: E402
 from surveys.gpu import CLASSES, RANGE, compile_ahead # noqa: E402
 from tally import ALL, AXIS, EXCLUSIVE, INCLUSIVE, KEYS, REDUCE, SEGMENTS, SIZES # noqa: E402
 
-FAR_SLOWER = 3 # a peer that takes so many times as long as tally is timed twice only
 # Bytes of a type as PyTorch can copy and convert them.
 RAW = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -135,12 +134,8 @@ class Cuda(Device):
 
     def time_large(self, own, peers, data, row):
         roof = self.clock.roof(data.read, data.written)
-        first = dict(zip(["tally", *peers], self.clock.time([own, *peers.values()], 1)))
-        slow = {name: first[name] for name in peers if first[name] > FAR_SLOWER * first["tally"]}
-        close = {name: call for name, call in peers.items() if name not in slow}
         repeat = 7 if row["bytes"] > 1 << 28 else 15 if row["bytes"] > 1 << 25 else 25
-        row["roof"], row["tally"], *others = self.clock.time([roof, own, *close.values()], repeat)
-        row["peers"] = {**slow, **dict(zip(close, others))}
+        row["roof"], row["tally"], row["peers"] = self.clock.beside(roof, own, peers, repeat)
 
     # ---- the peers ----
 

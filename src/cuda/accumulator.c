@@ -391,10 +391,40 @@ bool tally_cuda_has_half_moments(const tally_computation *c) {
            c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16;
 }
 
+int tally_cuda_differences(const tally_computation *c) {
+    enum { NONE, LANES, XOR, BYTES, COUNTS, FLAGS, MOMENTS };
+    if (!c->entry || c->exact || c->words.count || c->skips_nan || c->desc.grouping != TALLY_SEGMENTS ||
+        tally_is_scan(c) || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
+        return NONE;
+    if (tally_cuda_brief_moments(c) == 1)
+        return MOMENTS;
+    if (tally_cuda_is_flag(c))
+        return FLAGS;
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    if (kind == TALLY_CLASS_COUNT)
+        return COUNTS;
+    if (c->monoid == TALLY_MONOID_bxor)
+        return XOR;
+    if ((kind != TALLY_CLASS_SUM && kind != TALLY_CLASS_SQUARE) || tally_dtype_is_float(c->desc.acc) ||
+        tally_dtype_is_float(c->desc.in))
+        return NONE;
+    return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? BYTES : LANES;
+}
+
+bool tally_cuda_finds_places(const tally_computation *c) {
+    return tally_is_scan(c) && c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !c->reverse &&
+           !c->skips_nan && !c->exact;
+}
+
 bool tally_cuda_has_terms(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->entry &&
            (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments ||
             tally_cuda_has_higher_moments(c));
+}
+
+bool tally_cuda_has_integer_terms(const tally_computation *c) {
+    return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && c->in_bytes <= 2 &&
+           !tally_dtype_is_float(c->desc.in);
 }
 
 bool tally_cuda_takes_vectors(const tally_computation *c) {

@@ -109,8 +109,15 @@ bool tally_cuda_order_shows(const tally_computation *computation);
 int tally_cuda_brief_moments(const tally_computation *computation);
 /* Whether a scan down a short column adds up second moments in floats. See running.cu. */
 bool tally_cuda_has_half_moments(const tally_computation *computation);
+/* How tile_sums.cu adds up a tile of a reduction by segments, in the order there, if a segment's result is a difference
+ * of two sums, exactly; else 0. */
+int tally_cuda_differences(const tally_computation *computation);
+/* Whether this is a scan whose results are places of extremes, by scan_places.cu. */
+bool tally_cuda_finds_places(const tally_computation *computation);
 /* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */
 bool tally_cuda_has_terms(const tally_computation *computation);
+/* Whether these are sums of narrow integers, by scan_integers.cu. */
+bool tally_cuda_has_integer_terms(const tally_computation *computation);
 /* Whether this is one whose results are floats that take the elements' place, so that a thread goes through its stretch
  * a vector at a time. */
 bool tally_cuda_takes_vectors(const tally_computation *computation);

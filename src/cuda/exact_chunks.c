@@ -67,8 +67,11 @@ tally_status tally_cuda_exact_chunks_launch(const tally_cuda_launch *l) {
         .pitch = cut->exact_chunks.pitch};
     const tally_cuda_grid grid = {.x = divide_up(args.columns * args.chunks, TALLY_CUDA_CHUNKS_BLOCK),
                                   .threads = TALLY_CUDA_CHUNKS_BLOCK,
-                                  .shared = l->plan->sizes.chunks.shared},
-                          words = {.x = tally_cuda_scan_integer_of(c).words + 1, .threads = SUMS_BLOCK};
+                                  .shared = l->plan->sizes.chunks.shared,
+                                  .starts_early = true},
+                          words = {.x = tally_cuda_scan_integer_of(c).words + 1,
+                                   .threads = SUMS_BLOCK,
+                                   .starts_early = true};
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_status status = TALLY_OK;
     args.offsets = tally_cuda_address(segments ? a->offsets : a->keys);

@@ -62,6 +62,7 @@ static const char *const segments[] = {tally_cuda_kernels_offsets,
                                        GROUPS,
                                        tally_cuda_kernels_clear_control,
                                        tally_cuda_kernels_fold_tile,
+                                       tally_cuda_kernels_tile_sums,
                                        tally_cuda_kernels_fold_segments,
                                        tally_cuda_kernels_segment_ends,
                                        tally_cuda_kernels_fold_cuts,
@@ -127,8 +128,14 @@ static const char *const scan_of_words[] = {TILES, tally_cuda_kernels_scan_words
                                             tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_flags[] = {TILES, tally_cuda_kernels_scan_flags, tally_cuda_kernels_scan_sum,
                                             tally_cuda_kernels_scan, NULL};
-static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
-                                            tally_cuda_kernels_scan, NULL};
+static const char *const scan_of_places[] = {TILES, tally_cuda_kernels_scan_places, tally_cuda_kernels_scan_sum,
+                                             tally_cuda_kernels_scan, NULL};
+static const char *const scan_of_terms[] = {TILES,
+                                            tally_cuda_kernels_scan_integers,
+                                            tally_cuda_kernels_scan_sum,
+                                            tally_cuda_kernels_scan_terms,
+                                            tally_cuda_kernels_scan,
+                                            NULL};
 static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL};
 
 #define ONE_WAVE_TILES                                                                                                 \
@@ -140,7 +147,8 @@ static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL
 #define ONE_WAVE_WORDS                                                                                                 \
     ONE_WAVE_TILES, tally_cuda_kernels_scan_words, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 #define ONE_WAVE_TERMS                                                                                                 \
-    ONE_WAVE_TILES, tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
+    ONE_WAVE_TILES, tally_cuda_kernels_scan_integers, tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan_one_wave, \
+        entry_scan_one_wave
 
 static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
 static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
@@ -150,18 +158,27 @@ static const char *const words_of_keys[] = {ONE_WAVE_WORDS, tally_cuda_kernels_c
     ONE_WAVE_TILES, tally_cuda_kernels_scan_flags, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 static const char *const flags_of_segments[] = {ONE_WAVE_FLAGS, tally_cuda_kernels_check_offsets, NULL};
 static const char *const flags_of_keys[] = {ONE_WAVE_FLAGS, tally_cuda_kernels_clear_words, NULL};
+#define ONE_WAVE_PLACES                                                                                                \
+    ONE_WAVE_TILES, tally_cuda_kernels_scan_places, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
+static const char *const places_of_segments[] = {ONE_WAVE_PLACES, tally_cuda_kernels_check_offsets, NULL};
+static const char *const places_of_keys[] = {ONE_WAVE_PLACES, tally_cuda_kernels_clear_words, NULL};
 static const char *const terms_of_segments[] = {ONE_WAVE_TERMS, tally_cuda_kernels_check_offsets, NULL};
 static const char *const terms_of_others[] = {ONE_WAVE_TERMS, tally_cuda_kernels_clear_words, NULL};
 
-static const char *const small_wave[] = {tally_cuda_kernels_small_tiles, ONE_WAVE_TILES,
-                                         tally_cuda_kernels_scan_terms,  tally_cuda_kernels_scan_one_wave,
-                                         entry_scan_small_wave,          NULL};
+static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
+                                         ONE_WAVE_TILES,
+                                         tally_cuda_kernels_scan_integers,
+                                         tally_cuda_kernels_scan_terms,
+                                         tally_cuda_kernels_scan_one_wave,
+                                         entry_scan_small_wave,
+                                         NULL};
 
 #define LOOK_BACK                                                                                                      \
     tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,                            \
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
-        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_terms,                   \
-        tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors, tally_cuda_kernels_scan_look_back
+        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_integers,                \
+        tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors,       \
+        tally_cuda_kernels_scan_look_back
 
 static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
 static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,
@@ -321,10 +338,11 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
     if (sizes->look_back.few_shared)
         add(l, small_look_back);
     if (!sizes->look_back.shared || sizes->look_back.most < UINT64_MAX)
-        add(l, tally_cuda_word_kind(c)     ? scan_of_words
-               : tally_cuda_scans_flags(c) ? scan_of_flags
-               : tally_cuda_has_terms(c)   ? scan_of_terms
-                                           : scan);
+        add(l, tally_cuda_word_kind(c)      ? scan_of_words
+               : tally_cuda_scans_flags(c)  ? scan_of_flags
+               : tally_cuda_finds_places(c) ? scan_of_places
+               : tally_cuda_has_terms(c)    ? scan_of_terms
+                                            : scan);
     if (has_extent && sizes->scan.takes_panels)
         add(l, thin_panels);
     if (has_extent)
@@ -341,6 +359,8 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, c->desc.grouping == TALLY_KEYS ? words_of_keys : words_of_segments);
     else if (sizes->one_wave.shared && tally_cuda_scans_flags(c))
         add(l, c->desc.grouping == TALLY_KEYS ? flags_of_keys : flags_of_segments);
+    else if (sizes->one_wave.shared && tally_cuda_finds_places(c))
+        add(l, c->desc.grouping == TALLY_KEYS ? places_of_keys : places_of_segments);
     else if (sizes->one_wave.shared)
         add(l, c->desc.grouping == TALLY_KEYS ? one_wave_of_keys : one_wave_of_segments);
     if (sizes->one_wave.few_shared)

@@ -277,15 +277,19 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
 }
 
 tally_status tally_cuda_scan_window_launch(const tally_cuda_launch *l, bool checks_all) {
-    enum { THREADS = 1024 /* as in scan_window.cu */, BLOCKS = 2, ELEMENTS = 4 };
+    enum { THREADS = 1024 /* as in scan_window.cu */, BLOCKS = 2, ELEMENTS = 4, VECTOR = 16 };
     static const char what[] = "launching a look at the elements";
-    tally_cuda_scan_args args = scan_of(l, l->cut->scan.tile, l->cut->scan.tiles);
-    const tally_cuda_grid grid = {.x = 1, .threads = THREADS};
+    tally_cuda_window_args args = {.scan = scan_of(l, l->cut->scan.tile, l->cut->scan.tiles),
+                                   .cleared = l->workspace,
+                                   .vectors = l->cut->zeroed_bytes / VECTOR};
+    const tally_cuda_grid grid = {.x = 1, .threads = THREADS, .starts_early = true};
     const tally_cuda_grid all = {
-        .x = tally_cuda_blocks_for(l->plan->device, divide_up(args.n, ELEMENTS), THREADS, BLOCKS), .threads = THREADS};
+        .x = tally_cuda_blocks_for(l->plan->device, divide_up(l->cut->elements, ELEMENTS), THREADS, BLOCKS),
+        .threads = THREADS,
+        .starts_early = true};
     const tally_status status = tally_cuda_enqueue(l, l->plan->kernels.find_scan_window, grid, &args, what);
     return status == TALLY_OK && checks_all
-               ? tally_cuda_enqueue(l, l->plan->kernels.check_scan_window, all, &args, what)
+               ? tally_cuda_enqueue(l, l->plan->kernels.check_scan_window, all, &args.scan, what)
                : status;
 }
 
@@ -297,7 +301,7 @@ tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
                                   .threads = sizes->scan.threads,
                                   .shared = sizes->scan.shared,
                                   .is_together = cut->scan.is_exchanging,
-                                  .starts_early = args.refused || !cut->scan.is_exchanging};
+                                  .starts_early = args.refused || l->window || !cut->scan.is_exchanging};
     tally_status status = TALLY_OK;
     if (!cut->scan.is_exchanging)
         args.entries = 0;

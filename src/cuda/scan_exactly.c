@@ -75,6 +75,6 @@ tally_status tally_cuda_scan_exactly(const tally_cuda_launch *l) {
                                          .wanted = l->wanted};
     tally_status status = tally_cuda_scan_window_launch(&in_window, is_in_place(l));
     if (status == TALLY_OK)
-        status = tally_cuda_launch_all(&in_window);
+        status = tally_cuda_scan_launch(&in_window);
     return status == TALLY_OK ? in_all_words_launch(&in_all_words) : status;
 }

@@ -313,7 +313,8 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
 static unsigned long_mean_of(const tally_computation *c) {
     enum { MOMENTS = 256, NARROW = 1024 };
     if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->skips_nan ||
-        tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->monoid == TALLY_MONOID_logsumexp)
+        tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->monoid == TALLY_MONOID_logsumexp ||
+        tally_cuda_differences(c))
         return 0;
     const bool has_moments =
         (c->monoid == TALLY_MONOID_moments || tally_cuda_has_higher_moments(c)) && c->in_bytes <= 4;
@@ -322,16 +323,29 @@ static unsigned long_mean_of(const tally_computation *c) {
 
 /* Short segments, with empty ones among them, by merged_segments.cu. Measured on an H200, in microseconds (in brackets:
  * by blocks): sums of 40 million f32 in segments of 24 68 (74), some of them empty 71 (83), of 20 million f64 of 24 61
- * (70), products of two f32 in segments of 6 80 (91); but largest of 50 million u8 in segments of 6 94 (66). */
+ * (70), products of two f32 in segments of 6 80 (91); but largest of 50 million u8 in segments of 6 94 (66). Where
+ * blocks take differences (tile_sums.cu), means of 70 million i32, power law, mean 16, 166 (122), sums of 30 million
+ * i64 of 20 82 (81). */
 static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    enum { ITEMS = 28, WIDE_ITEMS = 20, MEAN = 32, MEAN_OF_TWO = 8, WIDE_MEAN = 4, MOST_BYTES = 16 };
+    enum {
+        ITEMS = 28,
+        WIDE_ITEMS = 20,
+        MEAN = 32,
+        MEAN_OF_TWO = 8,
+        MEAN_OF_DIFFERENCES = 8,
+        WIDE_MEAN = 4,
+        MOST_BYTES = 16
+    };
     const bool has_index = c->entry && (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax);
     const unsigned lane = has_index && c->in_bytes <= 4 ? 8 : s->slot_bytes; /* at most */
     const bool are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS), is_wide = lane > 8 || are_two;
     if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || s->slot_bytes > MOST_BYTES)
         return;
     s->merged_tile = TALLY_CUDA_FOLD_BLOCK * (is_wide ? WIDE_ITEMS : ITEMS);
-    s->merged_mean = c->in_bytes < 4 || s->slot_bytes > 8 ? WIDE_MEAN : are_two ? MEAN_OF_TWO : MEAN;
+    s->merged_mean = c->in_bytes < 4 || s->slot_bytes > 8 ? WIDE_MEAN
+                     : are_two                            ? MEAN_OF_TWO
+                     : s->differences                     ? MEAN_OF_DIFFERENCES
+                                                          : MEAN;
     s->merged_blocks = is_wide ? 4 : 8;
 }
 
@@ -353,7 +367,14 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->fold_tile /= 2;
     s->small_fold_tile = (unsigned)least(s->fold_tile, TALLY_CUDA_FOLD_BLOCK * most(SMALL_ITEMS, 16 / in));
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
-    s->fold_blocks = s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
+    s->differences = tally_cuda_differences(c);
+    if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */
+        s->fold_tile =
+            TALLY_CUDA_FOLD_BLOCK * (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, 2 * MOST_ITEMS);
+        s->fold_results = s->fold_tile / 4;
+        s->fold_stages = false;
+    }
+    s->fold_blocks = s->differences || s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);
@@ -400,7 +421,8 @@ static void column_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 }
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    s->exact.vectors = c->in_bytes == 2 || c->monoid == TALLY_MONOID_dot ? 2 : 4;
+    const bool has_long_terms = c->in_bytes == 2 && tally_cuda_exact_has_products(c);
+    s->exact.vectors = c->monoid == TALLY_MONOID_dot || has_long_terms ? 2 : 4;
 }
 
 /* Exact sums of keys take more time in a chunk than its heads do. */

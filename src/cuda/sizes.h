@@ -28,6 +28,7 @@ typedef struct tally_cuda_sizes {
     unsigned small_fold_tile;  /* the same by keys, of little input (apart_runs.cu) */
     bool fold_stages;          /* accumulators, where results would be lowered at each head (fold_tile.cu) */
     unsigned fold_results;     /* that a tile has room for; as many as elements, if they take their place */
+    int differences;           /* tally_cuda_differences(); then no tile has room for results */
     unsigned few_blocks;       /* of the cluster that reduces few elements by segments; 1 where there are no clusters */
     unsigned few_threads;      /* of such a block */
     unsigned fold_blocks;      /* blocks of such a reduction that a multiprocessor must have registers for */

@@ -55,6 +55,10 @@ var/keys/inclusive/f32/fast --quick
 logsumexp/segments/inclusive/f64/fast --quick
 var/keys/reduce/f32/fast --quick
 var/segments/inclusive/f32/fast
+std/segments/reduce/u16/fast --quick
+var/all_values/inclusive/u16/fast --quick
+std/keys/inclusive/i8/fast --quick
+argmax/keys/inclusive/u64/fast --quick
 kurtosis/axis/reduce/f64/fast
 skewness/all_values/inclusive/f64/fast --quick
 kurtosis/segments/inclusive/i16/fast --quick

@@ -32,8 +32,9 @@ struct chunks_scratch {
 };
 static_assert(sizeof(chunks_scratch) <= EXACT_CHUNKS_SHARED);
 
-/* The scan in the window, which comes first, may have done the work; or the offsets are bad. */
+/* Waits for the launch before. The scan in the window may have done the work; or the offsets are bad. */
 inline bool is_done(const exact_chunks_args &p) {
+    wait_for_last();
     return (p.refused && *p.refused) || (p.window && !p.window->refused && !p.window->failed);
 }
 

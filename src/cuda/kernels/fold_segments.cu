@@ -184,6 +184,71 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_gro
         c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
+#if DIFFERENCES
+/* The segments of a tile, from the sums up to their ends. A lane has an end, and the lane before it what the segment begins
+ * with, so the first lane has no segment. */
+struct tile_ends {
+    enum { STEP = WARPS * (WARP - 1) };
+    uint32 number; /* of the lane's offset among the tile's */
+    index_t offset;
+
+    void begin(const groups_args &p, const tile_groups &g) {
+        number = threadIdx.x / WARP * (WARP - 1) + threadIdx.x % WARP;
+        offset = number <= g.to - g.from ? offset_at(p, g.from + number) : index_t(0);
+    }
+    /* Results of the segments that begin and end in the tile. */
+    void put_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
+        const uint32 count = (uint32)(g.to - g.from), lane = threadIdx.x % WARP;
+        const index_t *next = p.offsets + g.from + number;
+        result_t *out = p.out + g.from + number - 1;
+        const bool are_aligned = is_aligned(next);
+#pragma unroll 1
+        for (; number - lane < count; number += STEP, out += STEP) {
+            const uint32 end = position_in(t, offset), begin = from_below(end, 1);
+            next += STEP;
+            if (number + STEP <= count)
+                offset = are_aligned ? *next : load_slowly(next);
+            tile_sum sum = sums.up_to(t, end < t.count ? end : t.count);
+            const tile_sum before = from_below(sum, 1);
+            sum.subtract(before);
+            if (lane && number <= count)
+                put_one(s, sums, p, t, out, begin, end, sum);
+        }
+    }
+    static void put_one(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, result_t *out,
+                        uint32 begin, uint32 end, const tile_sum &sum) {
+        if (begin > t.count || begin > end) { /* the last launch says which offsets are bad */
+            atomicOr(&p.told->crowded, 1);
+        } else if (end > t.count) { /* bad offsets have several */
+            atomicOr(&s.goes_on, 1);
+            sums.last = begin;
+        } else {
+            put(out, sum.result(end - begin, t.first + begin));
+        }
+    }
+    /* The same where there are millions of segments, nearly all of them empty. */
+    static void search_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
+        if (threadIdx.x == 0)
+            atomicOr(&p.told->crowded, 1);
+        g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
+            const tile_sum sum = sums.between(t, begin, end < t.count ? end : t.count);
+            put_one(s, sums, p, t, p.out + segment, begin, end, sum);
+        });
+    }
+};
+/* By thread 0. */
+inline void keep_differences(const tile_memory &s, const tile_sums &sums, const groups_args &p, const tile &t,
+                             const tile_groups &g) {
+    cut &c = p.cuts[blockIdx.x];
+    if (g.open && g.ends)
+        c.before.write(sums.between(t, 0, g.open).accumulator(g.open));
+    const bool is_inner = g.open && !g.ends;
+    const uint32 begin = s.goes_on ? sums.last : is_inner ? 0 : t.count;
+    const tile_sum sum = sums.between(t, begin, t.count);
+    c.after.write(begin < t.count ? sum.accumulator(t.count - begin) : identity_as<acc_t>());
+}
+#endif
+
 /* Finds the segments of a tile, before others have. The offsets may be bad. */
 inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     const uint32 warp = threadIdx.x / WARP;
@@ -204,11 +269,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
 #endif
     if (is_given(p))
         return;
-    __shared__ tile_bytes<PLACE> memory;
+    __shared__ tile_bytes<PLACE + (DIFFERENCES ? 128 : 0)> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
-    __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
+#if DIFFERENCES
+    __shared__ tile_sums sums;
+#endif
+    __shared__ tile_bytes<IS_IN_PLACE || DIFFERENCES ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
+#if DIFFERENCES
+    const tile t = begin_tile(p, memory.bytes, sums);
+#else
     const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
+#endif
     const uint64 number = blockIdx.x;
     const bool is_speculative = !p.checks_alone && number < p.speculative;
     uint32 refused = 0;
@@ -234,6 +306,28 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         wait_for_copies<0>();
         return;
     }
+#if DIFFERENCES
+    g.find_open(t);
+    tile_ends ends;
+    if (!g.is_crowded())
+        ends.begin(p, g);
+    wait_for_copies<0>();
+    __syncthreads();
+    add_up_tile(sums, t);
+    __syncthreads();
+    if (is_speculative) {
+        wait_for_last();
+        if (p.told->refused)
+            return;
+    }
+    if (g.is_crowded())
+        tile_ends::search_all(s, sums, p, t, g);
+    else
+        ends.put_all(s, sums, p, t, g);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        keep_differences(s, sums, p, t, g);
+#else
     const uint32 heads = mark_heads(s, p, t, g);
     const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */
     g.find_open(t);
@@ -258,6 +352,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __syncthreads();
     if (threadIdx.x == 0)
         keep_ends(s, p, g, heads, whole);
+#endif
 }
 
 /* ---- the launch before ---- */

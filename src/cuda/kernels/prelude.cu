@@ -387,6 +387,10 @@ template <class T> inline T absolute(T x) {
     return x;
 }
 
+/* As many of a word's lowest bits as 'bits' says, which may be below 0 or above 32. */
+inline uint32 lowest_bits(int bits) {
+    return __funnelshift_lc(~0u, 0, bits < 0 ? 0 : bits);
+}
 /* A whole number of up to 32 bits as the low bits of 2^52, without a conversion, of which a processor makes a quarter
  * as many as of additions. */
 inline double small_number(uint32 x) {

@@ -148,6 +148,16 @@ template <> inline unsigned add_bytes<signed char>(unsigned word, unsigned sum, 
     asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(word), "r"(of), "r"(sum));
     return r;
 }
+/* Adds the squares of a word's four bytes to a sum. */
+template <class T> inline unsigned add_squares_of_bytes(unsigned word, unsigned sum);
+template <> inline unsigned add_squares_of_bytes<unsigned char>(unsigned word, unsigned sum) {
+    return add_bytes<unsigned char>(word, sum, word);
+}
+template <> inline unsigned add_squares_of_bytes<signed char>(unsigned word, unsigned sum) {
+    unsigned r;
+    asm("dp4a.s32.s32 %0, %1, %1, %2;" : "=r"(r) : "r"(word), "r"(sum));
+    return r;
+}
 
 #if TALLY_ARCHITECTURE >= 90
 /* The smaller and the larger of each of two pairs of integers. */

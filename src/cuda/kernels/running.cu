@@ -137,9 +137,10 @@ inline double root_of_variance(double x) {
     const double root = __fma_rn(__fma_rn(rest, 0.375, 0.5), rest * near, near);
     return (uint32)__double2hiint(x) - 0x00100000u < 0x7fe00000u ? root : x;
 }
+/* Every NaN is written as the same one; integers have none but that. */
 template <class Out> inline Out output_of_variance(double x) {
     if constexpr (sizeof(Out) == 8)
-        return (uint32)__double2hiint(x) << 1 > 0xffe00000u ? NOT_A_NUMBER : x;
+        return value_t(0.5) != value_t(0) && (uint32)__double2hiint(x) << 1 > 0xffe00000u ? NOT_A_NUMBER : x;
     else
         return output_of_real<Out>((float)x);
 }
@@ -345,30 +346,77 @@ template <class A, class L = A> struct running {
 };
 #endif
 
-#if BRIEF_MOMENTS
+#if BRIEF_MOMENTS == 1 || INTEGER_TERMS
 template <int Bytes> struct unsigned_of_square {
     typedef uint32 type;
 };
 template <> struct unsigned_of_square<2> {
     typedef uint64 type;
 };
+typedef typename unsigned_of_square<sizeof(in_t)>::type square_t;
 
+/* Sums of up to 2^15 integers of one or two bytes and of their squares, which are exact. The elements of a word are
+ * added together. */
+struct integer_sums {
+    int32 all = 0;
+    square_t squares = 0;
+
+    void add_element(value_t x) {
+        const int32 number = (int32)x;
+        all += number;
+        squares += (square_t)((int64)number * number);
+    }
+    template <class T> void add_word(uint32 word) {
+        if constexpr (sizeof(T) == 1) {
+            all = (int32)add_bytes<T>(word, (uint32)all);
+            squares = add_squares_of_bytes<T>(word, squares);
+        } else {
+            const int32 low = (T)word, high = (T)(word >> 16);
+            all += low + high;
+            squares += (square_t)((int64)low * low);
+            squares += (square_t)((int64)high * high);
+        }
+    }
+    void add(const integer_sums &more) {
+        all += more.all;
+        squares += more.squares;
+    }
+    void subtract(const integer_sums &less) {
+        all -= less.all;
+        squares -= less.squares;
+    }
+    /* The sum of the squares of 'count' elements' distances from their mean. */
+    double spread(uint32 count) const {
+        const int64 sum = all;
+        return (double)(int64)(count * (uint64)squares - (uint64)(sum * sum)) * reciprocal(small_number(count));
+    }
+    template <class A> A moments(uint32 count) const {
+        A r = identity_as<A>();
+        if (count == 0)
+            return r;
+        const double inverse = reciprocal(small_number(count)), sum = (double)all;
+        r.a0 = small_number(count);
+        r.a1 = sum * inverse;
+        r.a2 = __fma_rn(-r.a0, r.a1, sum) * inverse;
+        r.a3 = spread(count);
+        return r;
+    }
+};
+#endif
+
+#if BRIEF_MOMENTS
 /* The moments of up to LIMIT elements of a reduction, without doubles for each of them. Integers of one and two bytes
  * have exact sums. Halves have distances from the first of them in floats: 128 elements may cost 7 of 24 bits, and
  * results have 11. */
-template <class A> struct brief {
 #if BRIEF_MOMENTS == 1
+template <class A> struct brief : integer_sums {
     enum { LIMIT = 4096 };
     uint32 count = 0;
-    int32 all = 0;
-    typename unsigned_of_square<sizeof(in_t)>::type squares = 0;
 
     void begin(value_t) {}
     void add(value_t x, value_t, uint64) {
-        const int32 number = (int32)x;
+        add_element(x);
         count++;
-        all += number;
-        squares += (decltype(squares))((int64)number * number);
     }
     /* Adds what another thread has added. */
     template <class Move> void add_from(Move move) {
@@ -377,21 +425,13 @@ template <class A> struct brief {
         squares += move(squares);
     }
     A sum() const {
-        A r = identity_as<A>();
-        if (count == 0)
-            return r;
-        const double inverse = reciprocal(small_number(count)), sum = (double)all;
-        r.a0 = small_number(count);
-        r.a1 = sum * inverse;
-        r.a2 = __fma_rn(-r.a0, r.a1, sum) * inverse;
-        r.a3 = (double)(int64)(count * (uint64)squares - (uint64)((int64)all * all)) * inverse;
-        return r;
+        return moments<A>(count);
     }
     result_t result(uint64) const {
-        return variance_of(0, (double)(int64)(count * (uint64)squares - (uint64)((int64)all * all)) *
-                                  reciprocal(small_number(count)), small_number(count));
+        return variance_of(0, spread(count), small_number(count));
     }
 #else
+template <class A> struct brief {
     enum { LIMIT = 128 };
     float shift = 0, distances = 0, squares = 0;
     uint32 count = 0;

@@ -15,7 +15,7 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #if BY_WORDS
         finish_by_words<packed_stretch>(s, p, t, here, team, thread, in_turn, has_base, base);
 #elif HAS_TERMS
-        if (!finish_terms(s, p, t, here, team, thread, in_turn, has_base, base))
+        if (!FINISH_TERMS(s, p, t, here, team, thread, in_turn, has_base, base))
             finish_in_general(s, p, t, here, team, thread, in_turn, has_base, base);
 #elif IN_WINDOW
         finish_in_window(s, p, t, here, team, thread, in_turn, has_base, base);
@@ -24,7 +24,11 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
         if (fill_tile(s, p, t, here, team, thread, has_base, base))
             continue;
 #endif
+#if FINDS_PLACES
+        finish_places(s, p, t, here, team, thread, in_turn, has_base, base);
+#else
         finish_tile(s, p, t, here, team, thread, in_turn, has_base, base);
+#endif
 #endif
     }
 }

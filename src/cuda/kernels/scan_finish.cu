@@ -242,26 +242,26 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
 }
 
 /* Returns the sum of the threads before this one in the team. */
-inline state scan_team(uint8 *memory, int team, int thread, state mine) {
-    state *of_warp = (state *)memory;
+template <class State> inline State scan_team(uint8 *memory, int team, int thread, State mine) {
+    State *of_warp = (State *)memory;
     int warp = thread / WARP, lane = thread % WARP;
-    state sum = mine;
+    State sum = mine;
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
-        state left = from_below(sum, d);
+        State left = from_below(sum, d);
         if (lane >= d)
             sum = join(left, sum);
     }
     if (lane == WARP - 1)
         of_warp[warp] = sum;
-    state before = from_below(sum, 1);
+    State before = from_below(sum, 1);
     if (lane == 0)
-        before = state::nothing();
+        before = State::nothing();
     sync_some<FINISHERS>(OF_TEAMS + team);
-    state warps = state::nothing();
+    State warps = State::nothing();
 #pragma unroll SMALL ? FINISHERS / WARP : 1
     for (int w = 0; w + 1 < FINISHERS / WARP; w++) { /* all loads are under way together */
-        const state next = of_warp[w];
+        const State next = of_warp[w];
         if (w < warp)
             warps = join(warps, next);
     }

@@ -48,7 +48,7 @@ inline void scan_tile_by_look_back(scan_args p) {
 #if TAKES_VECTORS
     const bool is_finished = finish_vectors(s, p, t, here, thread, has_base, base);
 #else
-    const bool is_finished = finish_terms(s, p, t, here, 0, thread, 0, has_base, base);
+    const bool is_finished = FINISH_TERMS(s, p, t, here, 0, thread, 0, has_base, base);
 #endif
     if (!is_finished)
         finish_in_general(s, p, t, here, 0, thread, 1, has_base, base);

@@ -124,10 +124,12 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
         atomicOr(&s.is_refused, 1);
 #endif
 #if HAS_TERMS
-    if (!finish_terms(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base))
+    if (!FINISH_TERMS(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base))
         finish_in_general(s, p, t, {0, 0}, 0, threadIdx.x, 1, has_base, base);
 #elif BY_WORDS
     finish_by_words<packed_stretch>(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
+#elif FINDS_PLACES
+    finish_places(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
 #else
     finish_tile(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
 #endif

@@ -111,15 +111,15 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 #else
 #define SUMS_WORDS (BY_WORDS && !SKIPS_NAN)
 #endif
-#if SUMS_WORDS
+#if SUMS_WORDS || INTEGER_TERMS
 /* The same by words, of elements that lie whole in them; 'shift' is the first one's distance from the memory. */
-inline lane_t sum_words(const uint8 *memory, int shift, int thread, int from, int to) {
+template <class Sum> inline Sum sum_words(const uint8 *memory, int shift, int thread, int from, int to) {
     constexpr int size = sizeof(in_t);
     const int begin = from * size + shift, end = to * size + shift;
     const auto bytes_from = [](int from) { return from <= 0 ? ~0u : from >= 4 ? 0 : ~0u << from * 8; };
     const int first = (begin + 15) / 16, past = end / 16; /* of the whole vectors */
     const uint4 *vectors = (const uint4 *)memory;
-    words_sum sum;
+    Sum sum;
 #pragma unroll 5
     for (int v = first + thread; v < past; v += SUMMERS) {
         const uint4 bits = vectors[v];
@@ -133,7 +133,7 @@ inline lane_t sum_words(const uint8 *memory, int shift, int thread, int from, in
         for (int w = 0; w < 4; w++) {
             const int at = v * 16 + w * 4;
             const uint32 inside = bytes_from(begin - at) & ~bytes_from(end - at);
-            word[w] = (word[w] & inside) | (words_sum::OUTSIDE & ~inside);
+            word[w] = (word[w] & inside) | (Sum::OUTSIDE & ~inside);
         }
         sum.add_vector(word);
     };
@@ -141,7 +141,43 @@ inline lane_t sum_words(const uint8 *memory, int shift, int thread, int from, in
         add_part(begin / 16);
     if (end % 16 && first <= past && thread == SUMMERS - 1)
         add_part(past);
-    return sum.get();
+    return sum;
+}
+#endif
+
+#if INTEGER_TERMS
+struct words_of_integers : integer_sums {
+    enum : uint32 { OUTSIDE = 0 };
+
+    void add_vector(const uint32 (&word)[4]) {
+#pragma unroll
+        for (int w = 0; w < 4; w++)
+            add_word<in_t>(word[w]);
+    }
+};
+/* The summers' sum, which the first of them gets. */
+inline acc_t sum_integers(scratch &s, const uint8 *memory, int shift, int in_turn, int from, int to) {
+    const int thread = threadIdx.x - FIRST_SUMMER;
+    words_of_integers sum;
+    if (shift % sizeof(in_t) == 0)
+        sum = sum_words<words_of_integers>(memory, shift, thread, from, to);
+    else
+#pragma unroll 1
+        for (int e = from + thread; e < to; e += SUMMERS)
+            sum.add_element(value_of(load((const in_t *)(memory + shift) + e)));
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        sum.add(from_across(sum, d));
+    words_of_integers *of_warp = (words_of_integers *)s.of_summers[in_turn];
+    if (thread % WARP == 0)
+        of_warp[thread / WARP] = sum;
+    sync_some<SUMMERS>(OF_SUMMERS);
+    if (thread != 0)
+        return identity_as<acc_t>();
+#pragma unroll
+    for (int w = 1; w < SUMMERS / WARP; w++)
+        sum.add(of_warp[w]);
+    return sum.moments<acc_t>((uint32)(to - from));
 }
 #endif
 
@@ -160,7 +196,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     };
 #if SUMS_WORDS
     if (shift_of(p.x + t.low) % sizeof(in_t) == 0)
-        return sum_words(memory, shift_of(p.x + t.low), thread, from, to);
+        return sum_words<words_sum>(memory, shift_of(p.x + t.low), thread, from, to).get();
 #endif
 #if COMMUTES
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
@@ -234,7 +270,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     }
     return total;
 #endif
-#if FILLS_TILES /* The first of equals has the lowest index of all; it is made of a position in the tile, with 32 bits. \
+#if IS_INDEXED /* The first of equals has the lowest index of all; it is made of a position in the tile, with 32 bits. \
                 */
     constexpr uint32 NOWHERE = 1u << 31;
     const int of_thread = thread * a_vector;
@@ -295,6 +331,9 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
         }
         int head = last_head(s, p, t, here, in_turn);
         int from = !REVERSE && head >= 0 ? head : 0, to = REVERSE && head >= 0 ? head + 1 : t.count;
+#if INTEGER_TERMS
+        const acc_t sum = sum_integers(s, s.tile[here.at], shift_of(p.x + t.low), in_turn, from, to);
+#else
 #if IN_WINDOW
         lane_t sum;
         const seen_elements seen = sum_few(s.tile[here.at], shift_of(p.x + t.low), thread, from, to, &sum);
@@ -320,6 +359,7 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #if HAS_TERMS
         if (thread < WARP)
             sum = fold_warp(lane < SUMMERS / WARP ? of_warp[lane] : identity_as<lane_t>());
+#endif
 #endif
         if (thread == 0) {
 #if IS_LOGSUMEXP

@@ -78,6 +78,12 @@ struct seen_elements {
     float largest; /* magnitude of elements of at most 4 bytes */
 };
 
+#if INTEGER_TERMS
+#define FINISH_TERMS finish_integers
+#else
+#define FINISH_TERMS finish_terms
+#endif
+
 constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
 struct scratch {
@@ -222,14 +228,15 @@ constexpr bool IN_ORDER =
 /* Of wide elements by keys, and of places of extremes by groups, code for more than one way was slower: sums of 30 million
  * f32 by keys took 146 us on an H200 and 117 without, argmax of 60 million f32 by segments 411 and 327. */
 constexpr bool KEEPS_ONE_WAY =
-    sizeof(in_t) >= 4 && (GROUPS == KEYS || (IS_INDEXED && (GROUPS == SEGMENTS || GROUPS == ROWS)));
+    sizeof(in_t) >= 4 && !FINDS_PLACES &&
+    (GROUPS == KEYS || (IS_INDEXED && (GROUPS == SEGMENTS || GROUPS == ROWS)));
 /* Results SHIFT as far behind a multiple of 16 as they will lie in memory, so that bulk copies write them to any
  * address; a warp of storers writes the bytes at both ends. */
 #if defined(OF_COLUMNS) || defined(OF_PANELS)
 constexpr bool SHIFT = false;
 #else
 constexpr bool SHIFT = COPIES_IN_BULK && IN_ORDER && !HAS_ONE_TILE && !HAS_TERMS && !IN_WINDOW && !KEEPS_ONE_WAY &&
-                       !(IS_INDEXED && sizeof(in_t) < 4);
+                       !(IS_INDEXED && !FINDS_PLACES && sizeof(in_t) < 4);
 #endif
 inline int shift_of_results(const scan_args &p, const tile &t) {
     return SHIFT ? shift_of(p.out + t.low) : 0;

@@ -305,6 +305,10 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((unsigned long long)high << 32 | low) << shift % 32 >> 32);
 }
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+    const unsigned most = shift < 32 ? shift : 32;
+    return most == 32 ? low : __funnelshift_l(low, high, most);
+}
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     const unsigned long long bytes = (unsigned long long)high << 32 | low;
     unsigned word = 0;

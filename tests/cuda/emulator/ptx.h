@@ -136,6 +136,11 @@ template <class T> inline unsigned add_bytes(unsigned word, unsigned sum, unsign
         sum += (unsigned)(T)(word >> 8 * b) * (of >> 8 * b & 255);
     return sum;
 }
+template <class T> inline unsigned add_squares_of_bytes(unsigned word, unsigned sum) {
+    for (int b = 0; b < 4; b++)
+        sum += (unsigned)((T)(word >> 8 * b) * (T)(word >> 8 * b));
+    return sum;
+}
 template <class T> inline unsigned smaller_pair(unsigned a, unsigned b) {
     const T low = (T)a < (T)b ? a : b, high = (T)(a >> 16) < (T)(b >> 16) ? a >> 16 : b >> 16;
     return (unsigned)(unsigned short)high << 16 | (unsigned short)low;

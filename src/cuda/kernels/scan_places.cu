@@ -1,0 +1,123 @@
+/* Finishers of running argmin and argmax, from the first element on. Within a tile a place is a number of 32 bits, and an
+ * element's is a constant of the code, so an element is compared by its value alone: places rise, and the first of equals
+ * stays. By the general way, whose accumulators have indices of 64 bits, argmax of i32 by segments took a hundred
+ * instructions an element. */
+#if FINDS_PLACES
+typedef decltype(lane_t::a0) place_value;
+
+/* Whether an element goes before the best of those that precede it. A NaN is better than any number, and the first one
+ * stays. */
+template <class T> inline bool goes_before_best(T next, T best) {
+    return (IS_ARGMIN ? !(best <= next) : !(best >= next)) && best == best;
+}
+
+/* The best of some elements since their last head. */
+struct best_place {
+    enum { NONE = -1 };
+    place_value best;
+    int place; /* in the tile */
+    int head;  /* the last head's */
+
+    static best_place nothing() {
+        return {identity_as<lane_t>().a0, NONE, NONE};
+    }
+    bool has_head() const {
+        return head != NONE;
+    }
+};
+inline best_place join(const best_place &a, const best_place &b) {
+    const bool is_taken = b.has_head() || a.place == best_place::NONE || goes_before_best(b.best, a.best);
+    return {is_taken ? b.best : a.best, is_taken ? b.place : a.place, b.has_head() ? b.head : a.head};
+}
+
+inline void finish_places(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
+                          int in_turn, bool has_base, const acc_t &base) {
+    span mine = begin_stretch(s, p, t, here, team, thread);
+    if (has_base) /* it is of earlier pieces of the only row */
+        mine.heads = 0;
+    const int first = mine.stretch * ITEMS; /* place of the stretch's first element */
+    stretch_of<in_t, ITEMS> items;
+    items.read(s.tile[here.at], shift_of(p.x + t.low), mine.stretch);
+
+    /* Warps of whole stretches without a head have code of their own. */
+    const bool is_plain = !__ballot_sync(ALL_LANES, mine.heads != 0 || mine.there < ITEMS);
+    const auto in_its_way = [&](auto loop) {
+        if (is_plain)
+            loop(with_heads<false>());
+        else
+            loop(with_heads<true>());
+    };
+
+    /* the best of the stretch since its last head */
+    best_place own = best_place::nothing();
+    in_its_way([&](auto way) {
+        constexpr bool IS_PLAIN = !decltype(way)::VALUE;
+        place_value best = (place_value)value_of(items[0]);
+        int where = 0;
+#pragma unroll
+        for (int k = 1; k < ITEMS; k++) {
+            const place_value x = (place_value)value_of(items[k]);
+            const bool is_better = (goes_before_best(x, best) && (IS_PLAIN || k < mine.there)) ||
+                                   (!IS_PLAIN && (mine.heads >> k & 1));
+            best = is_better ? x : best;
+            where = is_better ? k : where;
+        }
+        if (IS_PLAIN || mine.there)
+            own = {best, first + where, mine.heads ? first + mine.last() : best_place::NONE};
+    });
+    const best_place before = scan_team(s.of_finishers[team][in_turn], team, thread, own);
+    const auto wide = [&](const best_place &of) {
+        acc_t acc = identity_as<acc_t>();
+        if (of.place != best_place::NONE)
+            acc = {of.best, index_of(p, t.low + of.place, mine.column + of.place - first)};
+        return acc;
+    };
+#if HAS_ONE_TILE
+    const best_place of_tile = join(before, own);
+    const auto published = since_head<acc_t, uint32>::of(wide(of_tile), of_tile.has_head(), (uint32)of_tile.head);
+    const record prefix = sum_before(s, p, t, published);
+#else
+    s.ready[here.at].wait(here.parity);
+    const record prefix = *(const record *)s.prefix[here.at];
+#endif
+    /* What precedes the stretch in its group, and how much more an index is than a place in the stretch. */
+    const bool open = !before.has_head();
+    const acc_t carried = !open ? identity_as<acc_t>() : has_base ? combine(base, prefix.acc) : prefix.acc;
+    const bool has_before = before.place != best_place::NONE;
+    const bool counts_from_start = GROUPS == SEGMENTS || GROUPS == KEYS;
+    const uint64 start = !counts_from_start ? 0 : open ? prefix.start() : t.first + before.head;
+    uint64 more = counts_from_start ? t.first + first - start : mine.column;
+    place_value best = before.best;
+    uint64 index = more + (int64)(before.place - first);
+    if (carried.a1 != NO_INDEX && !(has_before && goes_before_best(before.best, (place_value)carried.a0))) {
+        best = carried.a0;
+        index = carried.a1 - start;
+    }
+    const bool is_first = carried.a1 == NO_INDEX && !has_before;
+    if (p.total && mine.there && mine.first + mine.there == p.n) {
+        acc_t last = wide(own);
+        if (!mine.heads)
+            last = combine(combine(carried, wide(before)), last);
+        p.total->write(last);
+    }
+    results_writer results(shift_of_results(p, t));
+    uint8 *memory = s.tile[here.at];
+    in_its_way([&](auto way) {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const place_value x = (place_value)value_of(items[k]);
+            const bool is_head = decltype(way)::VALUE && (mine.heads >> k & 1);
+            const bool is_better = goes_before_best(x, best) || is_head || (k == 0 && is_first);
+            best = is_better ? x : best;
+            if (is_head)
+                more = (GROUPS == ROWS ? p.before : 0) - k;
+            if (is_better)
+                index = more + k;
+            const acc_t acc = {best, index};
+            results.put(memory, mine.stretch, k, lower(acc, 0, 0));
+        }
+    });
+    results.words.end(memory, mine.stretch);
+    hand_over(s, p, t, here, team, thread);
+}
+#endif
