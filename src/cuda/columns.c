@@ -17,10 +17,12 @@ enum {
     LEAST_BYTES = 128,   /* the same where there would be too few blocks */
     SECTOR = 32,         /* bytes */
     ENOUGH_ROWS = 64,    /* of a thread where a block has several slabs */
-    ROWS_A_THREAD = 16,  /* of a panel at least, */
-    FEW_ROWS = 8,        /* or so many if there would be fewer blocks than multiprocessors, */
-    MANY_ROWS = 64,      /* and a panel has more than these */
+    ROWS_A_THREAD = 16,  /* of a panel at least, or fewer if there would be fewer blocks than multiprocessors: */
+    LEAST_LOADS = 6,     /* if it waits for memory at least so often with all rows */
     PANEL_BLOCKS = 4,    /* that a multiprocessor holds at a time */
+    CLUSTER = 8,         /* blocks of a cluster at most, as in fold_columns.cu, */
+    MORE_LOADS = 2,      /* and how much oftener a thread may wait for memory then */
+    MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
 
     /* columns of which a thread has all rows, in bytes of the array's row, and rows */
@@ -184,6 +186,26 @@ bool tally_cuda_thin_columns_cut(const tally_computation *c, const tally_cuda_si
     return true;
 }
 
+/* Rows that a thread loads at a time, as in columns.cu. */
+static uint64_t rows_ahead(const tally_computation *c, const tally_cuda_cut *cut) {
+    enum { VECTOR = 16, AHEAD = 4, FEW_AHEAD = 8 };
+    return cut->columns.width * c->in_bytes >= VECTOR ? AHEAD : FEW_AHEAD;
+}
+
+/* The rows of a thread. Where there is little input, a thread that waits for memory less often is worth more than the
+ * partial results of more chunks cost: on an H200 any of i64 40 x 326 x 59 took 12.0 us with 8 rows and 13.8 with 16.
+ */
+static uint64_t rows_of_thread(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_cut *cut,
+                               uint64_t panels, uint64_t extent) {
+    const uint64_t at_once = rows_ahead(c, cut);
+    const uint64_t rows = extent / most(1, cut->columns.groups);
+    uint64_t each = ROWS_A_THREAD;
+    while (rows >= LEAST_LOADS * at_once && each > at_once &&
+           panels * (rows / each) < (uint64_t)device->multiprocessors)
+        each -= at_once;
+    return each;
+}
+
 /* Panels are cut into chunks of rows until there are enough blocks for all multiprocessors, unless the chunks' partial
  * results would take too much memory. */
 void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
@@ -197,13 +219,21 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
     uint64_t wanted = panels ? (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels : 1;
-    const bool are_few = shape->extent / groups >= MANY_ROWS &&
-                         panels * (shape->extent / groups / ROWS_A_THREAD) < (uint64_t)device->multiprocessors;
-    uint64_t chunks = least(wanted, shape->extent / groups / (are_few ? FEW_ROWS : ROWS_A_THREAD));
+    uint64_t chunks = least(wanted, shape->extent / groups / rows_of_thread(device, c, cut, panels, shape->extent));
     chunks = most(1, least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes / most(1, cut->groups)));
+    const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
+    const uint64_t in_cluster = least(chunks, CLUSTER), ahead = rows_ahead(c, cut), rows = shape->extent / groups;
+    /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
+    const bool is_cluster =
+        device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && chunks > 1 &&
+        divide_up(rows, in_cluster * ahead) <= divide_up(rows, chunks * ahead) + MORE_LOADS &&
+        parts * in_cluster <= (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
+    if (is_cluster)
+        chunks = in_cluster;
     cut->columns.chunk = round_up(divide_up(shape->extent, chunks), groups);
     cut->columns.chunks = divide_up(shape->extent, cut->columns.chunk);
-    if (cut->columns.chunks > 1)
+    cut->columns.clusters = is_cluster && cut->columns.chunks > 1;
+    if (cut->columns.chunks > 1 && !is_cluster)
         cut->partials = tally_cuda_place(cut, cut->groups * cut->columns.chunks * sizes->slot_bytes);
 }
 
@@ -224,7 +254,8 @@ static tally_cuda_columns_args columns_args(const tally_cuda_launch *l) {
                                      .width = cut->columns.width,
                                      .panel = cut->columns.panel,
                                      .groups = cut->columns.groups,
-                                     .slabs = cut->columns.slabs};
+                                     .slabs = cut->columns.slabs,
+                                     .in_clusters = cut->columns.clusters};
 }
 
 tally_status tally_cuda_thin_columns_launch(const tally_cuda_launch *l) {
@@ -243,11 +274,15 @@ tally_status tally_cuda_columns_launch(const tally_cuda_launch *l) {
     tally_cuda_columns_args args = columns_args(l);
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t parts = divide_up(args.outer, args.slabs) * args.panels * args.chunks;
-    const tally_cuda_grid grid = {.x = least(parts, TALLY_CUDA_MOST_GRID_X), .threads = TALLY_CUDA_BLOCK};
+    const tally_cuda_grid grid = {.x = least(parts, TALLY_CUDA_MOST_GRID_X),
+                                  .threads = TALLY_CUDA_BLOCK,
+                                  .cluster = args.in_clusters ? (unsigned)args.chunks : 0};
     const bool is_single = args.width == 1 && l->plan->sizes.column_width > 1;
     tally_status status = tally_cuda_enqueue(l, is_single ? k->fold_single_columns : k->fold_columns, grid, &args,
                                              "launching a reduction of columns");
-    if (status == TALLY_OK && args.chunks > 1)
-        status = tally_cuda_partials_launch(l, k->fold_column_partials, args.chunks);
+    /* a block for each of few results, whose threads have a partial result each */
+    const bool are_few = l->cut->groups <= (uint64_t)l->plan->device->multiprocessors * 2 && args.chunks >= MANY_CHUNKS;
+    if (status == TALLY_OK && args.chunks > 1 && !args.in_clusters)
+        status = tally_cuda_partials_launch(l, are_few ? k->fold_partials : k->fold_column_partials, args.chunks);
     return status;
 }

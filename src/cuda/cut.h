@@ -77,6 +77,7 @@ typedef struct tally_cuda_cut {
             unsigned width;  /* columns of a thread */
             unsigned groups; /* rows of a step */
             unsigned slabs;  /* of a block: 1 where panels are not whole slabs */
+            bool clusters;   /* of the blocks of a panel */
         } columns;
         struct {
             uint64_t tile; /* elements of a tile */
@@ -155,6 +156,7 @@ typedef struct tally_cuda_cut {
             uint64_t together; /* blocks in waves, which are resident together */
             bool are_merged;   /* tiles have elements and ends of segments (merged_segments.cu) */
             bool are_long;     /* segments on average: a tile is a warp's (long_segments.cu) */
+            bool are_small;    /* tiles by keys; there are two launches (apart_runs.cu) */
             unsigned few;      /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {
@@ -204,6 +206,8 @@ typedef struct tally_cuda_cut {
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
     size_t first;    /* GROUPS by segments: the first one of each tile or chunk. list_runs.cu: of each run */
     size_t heads;    /* GROUPS by keys: the heads of each tile */
+    size_t apart;    /* GROUPS by keys: results that wait for the last launch, */
+    size_t keys;     /* and keys */
     size_t ranks;    /* GROUPS by keys: of each strip. heads.cu: of each chunk */
     size_t zeroed_bytes;
     size_t early_bytes; /* those that the path itself clears, by a kernel that starts early */

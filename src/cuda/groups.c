@@ -104,6 +104,26 @@ static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_c
     return true;
 }
 
+/* Whether two launches reduce all, with small tiles: as long as all of them are resident, and as what waits for the
+ * second launch is little. */
+static bool cut_small_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                           uint64_t elements, tally_cuda_cut *cut) {
+    enum { APART = 4 << 20 /* bytes that wait at most */ };
+    const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
+    const uint64_t each = c->out_bytes * c->per_result + c->index_bytes;
+    if (tiles > (uint64_t)device->multiprocessors * sizes->fold_blocks || elements * each > APART)
+        return false;
+    cut->folds.are_small = true;
+    cut->folds.tile = sizes->small_fold_tile;
+    cut->folds.tiles = cut->folds.chunks = tiles;
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
+    cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
+    cut->keys = tally_cuda_place(cut, elements * c->index_bytes);
+    return true;
+}
+
 static bool cut_few_segments(unsigned blocks, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t work = shape->extent + shape->groups;
     if (work > (blocks > 1 ? FEW_OF_CLUSTER : FEW_OF_BLOCK))
@@ -123,6 +143,8 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     cut->folds.tiles = cut->folds.chunks = most(1, divide_up(shape->extent, cut->folds.tile));
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
     if (!c->is_sized && (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut)))
+        return;
+    if (keys && !c->is_sized && cut_small_runs(device, c, sizes, shape->extent, cut))
         return;
     if (keys)
         cut_runs(device, c, sizes, resident, shape->extent, cut);
@@ -291,6 +313,17 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
     if (cut->folds.few) {
         grid.cluster = cut->folds.few > 1 ? cut->folds.few : 0;
         return tally_cuda_enqueue(l, k->fold_few_runs, grid, &args, "launching a reduction of few elements by keys");
+    }
+    if (cut->folds.are_small) {
+        grid.x = args.tiles;
+        args.apart = l->workspace + cut->apart;
+        args.apart_keys = l->workspace + cut->keys;
+        tally_status status = tally_cuda_enqueue(l, k->fold_runs_apart, grid, &args, "launching a reduction of runs");
+        grid.x = divide_up(args.tiles, TALLY_CUDA_FOLD_BLOCK / 32);
+        if (status == TALLY_OK)
+            status =
+                tally_cuda_enqueue(l, k->place_runs_apart, grid, &args, "launching the end of a reduction by groups");
+        return status;
     }
     if (l->plan->sizes.folds_in_waves && args.room >= args.n)
         return launch_waves(l, &args);

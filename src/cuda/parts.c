@@ -87,6 +87,15 @@ static const char *const waves[] = {RUNS,
                                     NULL};
 static const char *const runs[] = {RUNS, tally_cuda_kernels_fold_tile, tally_cuda_kernels_run_tiles,
                                    tally_cuda_kernels_fold_runs, NULL};
+static const char *const apart_runs[] = {tally_cuda_kernels_small_tiles,
+                                         RUNS,
+                                         tally_cuda_kernels_fold_tile,
+                                         tally_cuda_kernels_run_tiles,
+                                         tally_cuda_kernels_fold_cuts,
+                                         tally_cuda_kernels_apart_runs,
+                                         entry_fold_runs_apart,
+                                         entry_place_runs_apart,
+                                         NULL};
 static const char *const few_runs[] = {RUNS,
                                        tally_cuda_kernels_mark_runs,
                                        tally_cuda_kernels_fold_tile,
@@ -400,6 +409,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, waves);
         add(l, runs);
         add(l, few_runs);
+        if (!c->is_sized)
+            add(l, apart_runs);
         break;
     case TALLY_LABELS:
         add(l, labels);

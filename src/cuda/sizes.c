@@ -266,7 +266,8 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
 enum {
     FOLD_SHARED = 16 << 10, /* bytes of a tile */
     FEW_CLUSTER = 8,        /* blocks of a cluster that reduces few elements: the most that every device takes */
-    MOST_ITEMS = 32         /* of a thread */
+    MOST_ITEMS = 32,        /* of a thread */
+    SMALL_ITEMS = 8         /* likewise, of little input: a thread takes them one after the other */
 };
 
 /* Whether elements, and what a lane keeps of them, have 4 bytes, from sm_90 on, where it was measured. */
@@ -364,6 +365,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
     while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
+    s->small_fold_tile = (unsigned)least(s->fold_tile, TALLY_CUDA_FOLD_BLOCK * most(SMALL_ITEMS, 16 / in));
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     s->differences = tally_cuda_differences(c);
     if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */

@@ -301,6 +301,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"TALL_BLOCKS", s->tall.blocks},
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
+                   {"SMALL_FOLD_TILE", s->small_fold_tile},
                    {"MERGED_BLOCKS", s->merged_blocks},
                    {"TINY_INNER", s->tiny_inner},
                    {"MERGED_TILE", s->merged_tile},

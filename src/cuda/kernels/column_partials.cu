@@ -6,7 +6,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_column_partials(partial
     constexpr uint32 SPOTS = 16384 / sizeof(slot) < BLOCK ? 16384 / sizeof(slot) : BLOCK, A_SHARE = 8;
     __shared__ alignas(16) uint8 memory[SPOTS * sizeof(acc_t)];
     acc_t *spots = (acc_t *)memory;
-    const uint64 fair = (p.results + gridDim.x - 1) / gridDim.x;
+    const uint64 fair = quotient(p.results + gridDim.x - 1, gridDim.x);
     const uint32 at_once = fair < SPOTS ? (uint32)fair : SPOTS, most = SPOTS / at_once;
     const uint32 shares = p.chunks < (uint64)A_SHARE * most ? ((uint32)p.chunks + A_SHARE - 1) / A_SHARE : most;
     wait_for_last();

@@ -12,8 +12,10 @@ struct panel_part {
 inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     panel_part b;
     const uint64 all = (p.outer + p.slabs - 1) / p.slabs * p.panels;
-    b.chunk = quotient(number, all);
-    const uint64 panel = (number - b.chunk * all) * p.slabs, outer = quotient(panel, p.panels);
+    const uint64 inner = p.in_clusters ? p.chunks : all, of_outer = quotient(number, inner);
+    const uint64 of_inner = number - of_outer * inner;
+    b.chunk = p.in_clusters ? of_inner : of_outer;
+    const uint64 panel = (p.in_clusters ? of_outer : of_inner) * p.slabs, outer = quotient(panel, p.panels);
     b.slab = outer * p.extent * p.inner;
     b.in_slab = (panel - outer * p.panels) * p.panel;
     b.column = outer * p.inner + b.in_slab;
@@ -278,6 +280,47 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     return s;
 }
 
+#if TALLY_ARCHITECTURE >= 90
+enum { CLUSTER = 8 /* blocks at most */ };
+
+/* What another block of the cluster has at this place. */
+template <class Spot> inline Spot spot_at_block(const Spot *at, uint32 block) {
+    constexpr int words = (sizeof(Spot) + 3) / 4;
+    const uint32 *const from = (const uint32 *)((const uint8 *)at - ((uint64)at & 3));
+    uint32 word[words];
+#pragma unroll
+    for (int w = 0; w < words; w++)
+        word[w] = load_at_block(from + w, block);
+    if (sizeof(Spot) < 4)
+        word[0] >>= ((uint64)at & 3) * 8;
+    Spot spot = identity_as<Spot>();
+    memcpy(&spot, word, sizeof spot);
+    return spot;
+}
+
+/* The blocks of a cluster have a chunk of the same panel each, whose sums lie in 'spots'. Each gives the results of a share
+ * of the columns. A block stays until nobody reads its memory. */
+template <class Spot> inline void give_as_cluster(const columns_args &p, const panel_part &b, const Spot *spots) {
+    const uint32 chunks = (uint32)p.chunks, all = b.slabs * b.columns, each = (all + chunks - 1) / chunks;
+    const uint32 first = (uint32)b.chunk * each, end = first + each < all ? first + each : all;
+    arrive_in_cluster();
+    wait_for_cluster();
+    for (uint32 j = first + threadIdx.x; j < end; j += BLOCK) {
+        const uint32 slab = j / b.columns;
+        const Spot *const at = spots + (slab * p.groups * p.panel + j - slab * b.columns);
+        acc_t acc = sum_of(spot_at_block(at, 0));
+#pragma unroll IS_LARGE ? 1 : CLUSTER - 1
+        for (uint32 c = 1; c < CLUSTER; c++)
+            if (c < chunks)
+                acc = combine(acc, sum_of(spot_at_block(at, c)));
+        give(p.to, b.column + j, acc);
+    }
+    __syncwarp();
+    arrive_in_cluster();
+    wait_for_cluster();
+}
+#endif
+
 template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, spot_t *spots) {
     const uint32 spot = threadIdx.x * Width, spots_a_slab = p.groups * p.panel;
     const bool works = spot < b.slabs * spots_a_slab;
@@ -299,6 +342,12 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
         for (int k = 0; k < Width; k++)
             spots[spot + k] = sums[k];
     fold_groups(spots, p.panel, p.groups, b.slabs);
+#if TALLY_ARCHITECTURE >= 90
+    if (p.in_clusters) {
+        give_as_cluster(p, b, spots);
+        return;
+    }
+#endif
     slot *partials = p.partials + b.chunk * p.outer * p.inner;
     for (uint32 j = threadIdx.x; j < b.slabs * b.columns; j += BLOCK) {
         const uint32 slab = j / b.columns; /* those of several slabs are whole rows */

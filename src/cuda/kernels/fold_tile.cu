@@ -5,13 +5,16 @@
  * elements, in the order of their heads, so that they can be stored side by side. A group that reaches over several
  * tiles leaves a part in each, and the last launch folds those (fold_cuts.cu). The positions of the groups alone decide
  * which elements are folded in which order, so a result has the same bits every run. */
+#ifndef HAS_SMALL_TILES /* small_tiles.cu sets it */
+#define HAS_SMALL_TILES 0
+#endif
 enum {
-    TILE = FOLD_TILE, /* elements */
+    TILE = HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
     HEAD_WORDS = TILE / WARP,
     WORDS_EACH = HEAD_WORDS > BLOCK ? HEAD_WORDS / BLOCK : 1, /* a thread's */
-    IS_IN_PLACE = FOLD_RESULTS == TILE /* results take the place of the elements; else there is room for fewer */
+    IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE /* results take the place of the elements; else there is room for fewer */
 };
 /* What a head's place receives: the result, or the accumulator if lowering takes many instructions. Threads lower those
  * side by side when they write the results. */

@@ -16,7 +16,7 @@ inline void give(const destination &to, uint64 number, acc_t acc) {
  * AHEAD loads are under way at a time, as many as registers hold. */
 inline acc_t fold_share(const partials_args &p, uint64 number, uint64 share, uint64 shares) {
     constexpr int AHEAD = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 16 ? 4 : 8;
-    const uint64 each = (p.chunks + shares - 1) / shares;
+    const uint64 each = quotient(p.chunks + shares - 1, shares);
     const uint64 first = COMMUTES ? share : share * each, step = COMMUTES ? shares : 1;
     acc_t acc = identity_as<acc_t>();
     for (uint64 k = 0; k < each; k += AHEAD) {

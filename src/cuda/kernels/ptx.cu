@@ -423,5 +423,15 @@ inline void store_at_block(unsigned *word, unsigned block, unsigned value) {
                  "r"(block), "r"(value)
                  : "memory");
 }
+/* Loads from it. */
+inline unsigned load_at_block(const unsigned *word, unsigned block) {
+    unsigned value;
+    asm volatile("{\n\t.reg .u32 there;\n\tmapa.shared::cluster.u32 there, %1, %2;\n\t"
+                 "ld.shared::cluster.u32 %0, [there];\n\t}"
+                 : "=r"(value)
+                 : "r"(shared_address(word)), "r"(block)
+                 : "memory");
+    return value;
+}
 #endif
 #endif

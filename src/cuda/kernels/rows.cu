@@ -38,8 +38,11 @@ inline bool takes_vectors(const row &r, uint64 begin, uint64 end) {
 }
 
 /* A vector of elements at any address: see takes_vectors. */
+template <loading How> inline uint4 load_bits(const in_t *from) {
+    return How == ACROSS ? load_straddling(from) : __ldcs((const uint4 *)from);
+}
 template <loading How> inline void load_vector(const in_t *from, in_t *to) {
-    const uint4 bits = How == ACROSS ? load_straddling(from) : __ldcs((const uint4 *)from);
+    const uint4 bits = load_bits<How>(from);
     memcpy(to, &bits, 16);
 }
 
@@ -125,15 +128,44 @@ template <loading How, int Threads, int Unroll> inline void add_whole_step(const
 }
 
 /* A step that is not whole, or at an end of the array: there the thread's first vector, or those after its last, cannot
- * be loaded as such. Elements are added in their order. */
+ * be loaded as such. Elements are added in their order. Whole vectors that need one load each are loaded together: nearly
+ * all rows end with such a step, and a chunk of a short row has no other. They move up by one for each that is added, so
+ * the code that adds stands here once, and takes few registers. On an H200 the sum of 140,603 u64 took 5.7 us and 6.7. */
 template <loading How, int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
+    constexpr uint32 STEP = Threads * VECTOR;
+    constexpr int AHEAD = How != ACROSS ? Unroll : 1;
 #pragma unroll 1
-    for (int u = 0; u < Unroll; u++) {
-        const uint64 from = at + u * Threads * VECTOR;
-        if (from + VECTOR <= end && (How == ALIGNED || takes_vectors(r, from, from + VECTOR)))
-            add_vectors<How, Threads, 1>(r, from, l);
-        else
-            add_singles<How>(r, from, end, l);
+    for (int u = 0; u < Unroll && at < end; u += AHEAD) {
+        uint4 a[AHEAD], b[AHEAD];
+        uint32 wholes = 0;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const uint64 from = at + k * STEP;
+            const bool is_whole = from + VECTOR <= end && (How == ALIGNED || takes_vectors(r, from, from + VECTOR));
+            a[k] = b[k] = {0, 0, 0, 0};
+            if (is_whole)
+                a[k] = load_bits<How>(r.x + from);
+            if (HAS_SECOND && is_whole)
+                b[k] = load_bits<How>(r.y + from);
+            wholes |= is_whole << k;
+        }
+#pragma unroll 1
+        for (int k = 0; k < AHEAD && at < end; k++, wholes >>= 1, at += STEP) {
+            if (wholes & 1) {
+                in_t x[VECTOR], y[VECTOR];
+                memcpy(x, &a[0], 16);
+                memcpy(y, &b[0], 16);
+                l.prepare<VECTOR>(x);
+                add_prepared(l, x, y, r.before + at);
+            } else {
+                add_singles<How>(r, at, end, l);
+            }
+#pragma unroll
+            for (int j = 0; j + 1 < AHEAD; j++) {
+                a[j] = a[j + 1];
+                b[j] = b[j + 1];
+            }
+        }
     }
 }
 

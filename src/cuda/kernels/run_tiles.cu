@@ -105,7 +105,7 @@ inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_a
     c.start = heads ? t.first + s.last_head : 0;
     c.end = t.first + (heads ? s.first_head : t.count);
 #endif
-    p.heads[blockIdx.x] = (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
+    p.heads[blockIdx.x] = (r.ends ? ENDS_WITH : 0) | (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
 }
 
 /* What a tile gives, when everything in it is folded: 'whole' if it has no head. */

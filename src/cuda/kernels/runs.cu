@@ -3,6 +3,7 @@
 
 /* A tile's word: the number of heads up to its end, in the lower COUNT_BITS bits, and the two bits below. */
 enum { COUNT_BITS = 60 };
+constexpr uint64 ENDS_WITH = 1ull << 62; /* the last run ends where the tile does (apart_runs.cu) */
 constexpr uint64 FRESH = 1ull << 61;  /* the run that continues after the tile has begun in it */
 constexpr uint64 ENDS = 1ull << 60;   /* the run that began before the tile ends in it */
 constexpr uint64 COUNT = (1ull << COUNT_BITS) - 1;

@@ -330,4 +330,7 @@ inline void wait_for_cluster() {
 inline void store_at_block(unsigned *word, unsigned block, unsigned value) {
     *(unsigned *)emulate::scheduler->at_block(word, block) = value;
 }
+inline unsigned load_at_block(const unsigned *word, unsigned block) {
+    return *(const unsigned *)emulate::scheduler->at_block((unsigned *)word, block);
+}
 #endif
