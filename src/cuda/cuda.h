@@ -12,7 +12,7 @@
 #include "cuda/driver.h"
 #include "cuda/module.h"
 #include "cuda/parts.h"
-#include "cuda/sizes.h"
+#include "cuda/parts.h"
 #include "gpu/plan.h"
 
 struct tally_cuda_device {
@@ -46,13 +46,10 @@ typedef struct tally_cuda_kernels {
 #include "cuda/kernels.def"
 } tally_cuda_kernels;
 
-enum { TALLY_CUDA_KERNELS = sizeof(tally_cuda_kernels) / sizeof(tally_cuda_kernel_number) };
-
 /* What is loaded of a plan's kernels (loading.h). */
 typedef struct tally_cuda_loading {
-    size_t parts;
-    uint8_t part_of[TALLY_CUDA_KERNELS];
-    _Atomic uint32_t loaded; /* a bit for each part; what follows it is then there to be read */
+    _Atomic unsigned lacking; /* kernels that are not loaded */
+    _Atomic bool is_loaded[TALLY_CUDA_KERNELS]; /* its function is then there to be read */
     CUfunction function[TALLY_CUDA_KERNELS];
     _Atomic bool is_allowed[TALLY_CUDA_KERNELS]; /* more shared memory than every kernel */
     pthread_mutex_t mutex;                       /* of those who load */

@@ -406,6 +406,12 @@ size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *s
     return l.count;
 }
 
+const char *const tally_cuda_kernel_names[] = {
+#define TALLY_CUDA_KERNEL(name, text)                   #name,
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) #name,
+#include "cuda/kernels.def"
+};
+
 bool tally_cuda_part_has(const char *const *part, size_t kernel) {
     static const char *const texts[] = {
 #define TALLY_CUDA_KERNEL(name, text)                   tally_cuda_kernels_##text,

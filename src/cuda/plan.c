@@ -200,7 +200,7 @@ static tally_status launch(const tally_cuda_launch *l) {
 static tally_status load_wanted(const tally_cuda_launch *l) {
     tally_cuda_wanted wanted = {.count = 0};
     tally_cuda_launch dry = *l;
-    if (!tally_cuda_lacks_parts(l->plan))
+    if (!tally_cuda_lacks_kernels(l->plan))
         return TALLY_OK;
     dry.wanted = &wanted;
     const tally_status status = launch(&dry);

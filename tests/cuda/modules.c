@@ -288,7 +288,7 @@ static void kernels_are_compiled_when_they_are_wanted(void **state) {
     assert_ok(tally_plan_create(device, &desc, &made));
     tally_cuda_plan *plan = (tally_cuda_plan *)made;
     assert_int_equal(compiler->compilations, 0);
-    assert_true(tally_cuda_lacks_parts(plan));
+    assert_true(tally_cuda_lacks_kernels(plan));
     for (int time = 0; time < 2; time++) {
         tally_cuda_wanted wanted = {.count = 0};
         tally_cuda_want(&wanted, plan, plan->kernels.fold_columns);
@@ -298,7 +298,7 @@ static void kernels_are_compiled_when_they_are_wanted(void **state) {
         assert_int_equal(compiler->compilations, 2);
     }
     assert_ok(tally_cuda_load_all(plan));
-    assert_false(tally_cuda_lacks_parts(plan));
+    assert_false(tally_cuda_lacks_kernels(plan));
     tally_plan_destroy(made);
 }
 
