@@ -82,7 +82,8 @@ static tally_status find_kernel(tally_cuda_plan *plan, unsigned kernel, const ta
 }
 
 enum { PLANS = sizeof((tally_cuda_wanted *)0)->of / sizeof *((tally_cuda_wanted *)0)->of };
-_Static_assert((int)TALLY_CUDA_MOST_TEXTS <= (int)TALLY_CUDA_MOST_SOURCES, "a plan asks for all of its modules in one call");
+_Static_assert((int)TALLY_CUDA_MOST_TEXTS <= (int)TALLY_CUDA_MOST_SOURCES,
+               "a plan asks for all of its modules in one call");
 
 static tally_status load(const tally_cuda_wanted *wanted) {
     const char *sources[TALLY_CUDA_MOST_SOURCES];
@@ -161,4 +162,46 @@ tally_status tally_cuda_kernel_get(tally_cuda_plan *plan, tally_cuda_kernel_numb
     if (status == TALLY_OK)
         *function = plan->loading.function[kernel - 1];
     return status;
+}
+
+/* The most blocks of a kernel's cluster. No device guarantees more than 8, and the layout of its processors may allow
+ * fewer. */
+static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) {
+    enum { PROMISED = 8, WIDE = 16, THREADS = 1024 };
+    const tally_cuda_api *api = plan->device->api;
+    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {WIDE, 1, 1}};
+    const CUlaunchConfig config = {.gridDimX = WIDE,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = THREADS,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .attrs = &cluster,
+                                   .numAttrs = 1};
+    int clusters = 0;
+    const bool are_told =
+        api->cuOccupancyMaxActiveClusters &&
+        api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) == CUDA_SUCCESS &&
+        api->cuOccupancyMaxActiveClusters(&clusters, kernel, &config) == CUDA_SUCCESS;
+    return are_told && clusters > 0 ? WIDE : PROMISED;
+}
+
+uint64_t tally_cuda_resident(tally_cuda_plan *plan, tally_cuda_kernel_number kernel, unsigned threads,
+                             unsigned *widest) {
+    int blocks = 0;
+    CUfunction function;
+    uint64_t resident = atomic_load_explicit(&plan->loading.resident, memory_order_acquire);
+    if (!resident && tally_cuda_enter(plan->device) == TALLY_OK) {
+        if (tally_cuda_kernel_get(plan, kernel, 0, &function) == TALLY_OK &&
+            plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, (int)threads, 0) ==
+                CUDA_SUCCESS) {
+            resident = (uint64_t)plan->device->multiprocessors * (uint64_t)blocks;
+            plan->loading.widest_cluster = widest ? most_of_cluster(plan, function) : 0;
+            atomic_store_explicit(&plan->loading.resident, resident, memory_order_release);
+        }
+        tally_cuda_leave(plan->device);
+    }
+    if (widest)
+        *widest = resident ? plan->loading.widest_cluster : 0;
+    return resident;
 }

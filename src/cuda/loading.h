@@ -10,8 +10,8 @@ typedef struct tally_cuda_wanted {
     struct {
         tally_cuda_plan *plan;
         bool kernels[TALLY_CUDA_KERNELS];
-    } of[4];       /* a plan, and those that it runs */
-    size_t count;  /* of them */
+    } of[4];        /* a plan, and those that it runs */
+    size_t count;   /* of them */
     size_t kernels; /* of all */
 } tally_cuda_wanted;
 
@@ -36,5 +36,11 @@ tally_status tally_cuda_load_wanted(const tally_cuda_wanted *wanted);
  * device's context current. */
 tally_status tally_cuda_kernel_get(tally_cuda_plan *plan, tally_cuda_kernel_number kernel, unsigned shared,
                                    CUfunction *function);
+
+/* How many blocks of so many threads of a kernel the device holds at a time, and, unless 'widest' is NULL, how many a
+ * cluster of it may have. It is asked once of one kernel of a plan, the one whose cut depends on it, which is loaded. 0
+ * if that fails; the run will tell why. Any thread may call. */
+uint64_t tally_cuda_resident(tally_cuda_plan *plan, tally_cuda_kernel_number kernel, unsigned threads,
+                             unsigned *widest);
 
 #endif

@@ -138,11 +138,13 @@ static bool declare_names(pruner *p, const char *begin, const char *end) {
         return false;
     bool has_value = false, has_tag = false;
     for (; w.length; last = w, w = next_word(&at, end)) {
-        if (is(w, "<") && last.is_identifier && depth == 0 && !has_value && !is_alias) { /* of a type or of a specialization */
+        if (is(w, "<") && last.is_identifier && depth == 0 && !has_value &&
+            !is_alias) { /* of a type or of a specialization */
             skip_angles(&at, end);
             w = next_word(&at, end);
         }
-        const bool opens = is(w, "(") || is(w, "{") || is(w, "["), is_named = last.is_identifier && !is(last, "alignas");
+        const bool opens = is(w, "(") || is(w, "{") || is(w, "["),
+                   is_named = last.is_identifier && !is(last, "alignas");
         if (depth == 0 && is_type && !has_tag && is_named && !is(last, "struct") && !is(last, "enum") &&
             !is(last, "using") && (has_tag = true))
             declare(p, last);

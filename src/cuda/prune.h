@@ -1,5 +1,5 @@
-/* The part of a text that one kernel needs. What all kernels of a part share is then parsed only for those that call it,
- * and texts of kernels that depend on less of a computation are the same for more of them. */
+/* The part of a text that one kernel needs. What all kernels of a part share is then parsed only for those that call
+ * it, and texts of kernels that depend on less of a computation are the same for more of them. */
 #ifndef TALLY_CUDA_PRUNE_H
 #define TALLY_CUDA_PRUNE_H
 

@@ -555,8 +555,7 @@ tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally
     add_states(&beginning, c, form, 0);
     texts->count = 0;
     const bool failed =
-        beginning.failed ||
-        !add_text(texts, &beginning, tally_cuda_part_of_carry, c->entry ? "carry_of_states" : NULL);
+        beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_carry, c->entry ? "carry_of_states" : NULL);
     return end_texts(&beginning, failed, texts);
 }
 

@@ -1,5 +1,5 @@
-/* The source texts of one computation's kernels, one for each: what the kernel needs of the vocabulary, of the types and
- * functions that the operator table gives, and of the texts for its grouping and form. */
+/* The source texts of one computation's kernels, one for each: what the kernel needs of the vocabulary, of the types
+ * and functions that the operator table gives, and of the texts for its grouping and form. */
 #ifndef TALLY_CUDA_SPECIALIZE_H
 #define TALLY_CUDA_SPECIALIZE_H
 

@@ -14,7 +14,7 @@ inline uint32 position_in(const tile &t, index_t offset) {
 }
 
 inline index_t offset_at(const groups_args &p, uint64 segment) {
-    return is_aligned(p.offsets) ? p.offsets[segment] : load_slowly(p.offsets + segment);
+    return load_mostly_aligned(p.offsets + segment);
 }
 
 /* ---- the segments of a tile ---- */
@@ -33,7 +33,7 @@ struct tile_groups {
     void look_up(const groups_args &p, uint64 low, uint64 high) {
         from = low;
         to = high;
-        begin = load(p.offsets + from);
+        begin = offset_at(p, from);
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
     }
@@ -50,7 +50,7 @@ struct tile_groups {
             search_each(p, t, use);
             return;
         }
-#pragma unroll 4
+#pragma unroll 1
         for (uint64 g = from + threadIdx.x; g < to; g += BLOCK)
             use(g, position_in(t, offset_at(p, g)), position_in(t, offset_at(p, g + 1)));
     }
@@ -235,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         return;
     }
     const uint32 heads = mark_heads(s, p, t, g);
-    const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */
+    const index_t end = offset_at(p, g.to); /* of the last segment that begins here */
     g.find_open(t);
     wait_for_copies<0>();
     __syncthreads();
@@ -319,7 +319,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p S
         if (!are_few)
             return;
     } else if (blockIdx.x == 0 && threadIdx.x == 0 &&
-               (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments))) {
+               (begin_of(p, p.segments) > p.n || offset_at(p, p.segments - 1) > offset_at(p, p.segments))) {
         p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
     }
     for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
