@@ -39,7 +39,9 @@ tally_status tally_cuda_loading_begin(tally_cuda_plan *plan) {
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the kernels of a plan");
     plan->loading.has_mutex = true;
     number_kernels(plan);
-    return plan->gpu.base.computation.entry ? TALLY_OK : tally_cuda_load_all(plan);
+    CUfunction function;
+    return plan->kernels.try_operator ? tally_cuda_kernel_get(plan, plan->kernels.try_operator, 0, &function)
+                                      : TALLY_OK;
 }
 
 void tally_cuda_loading_end(tally_cuda_plan *plan) {
@@ -122,13 +124,6 @@ tally_status tally_cuda_load_wanted(const tally_cuda_wanted *wanted) {
     if (exchanges)
         api->cuThreadExchangeStreamCaptureMode(&mode);
     return status;
-}
-
-tally_status tally_cuda_load_all(tally_cuda_plan *plan) {
-    tally_cuda_wanted wanted = {.count = 0};
-    for (size_t k = 0; k < TALLY_CUDA_KERNELS; k++)
-        tally_cuda_want(&wanted, plan, number_of(plan, k));
-    return tally_cuda_load_wanted(&wanted);
 }
 
 /* ---- kernels ---- */

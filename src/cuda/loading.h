@@ -15,16 +15,13 @@ typedef struct tally_cuda_wanted {
     size_t kernels; /* of all */
 } tally_cuda_wanted;
 
-/* Numbers the plan's kernels. Of an operator of the caller's it loads all, so that creating the
- * plan tells what is wrong with the operator's text. */
+/* Numbers the plan's kernels. Of an operator of the caller's it loads one that calls all of its functions, so that
+ * creating the plan tells what is wrong with their texts. */
 tally_status tally_cuda_loading_begin(tally_cuda_plan *plan);
 void tally_cuda_loading_end(tally_cuda_plan *plan);
 
 /* Whether a kernel is left that no run needed yet. */
 bool tally_cuda_lacks_kernels(const tally_cuda_plan *plan);
-
-/* Loads all of them. */
-tally_status tally_cuda_load_all(tally_cuda_plan *plan);
 
 /* Wants a kernel, unless it is loaded. */
 void tally_cuda_want(tally_cuda_wanted *wanted, tally_cuda_plan *plan, tally_cuda_kernel_number kernel);

@@ -219,6 +219,7 @@ static const char *const exact_words[] = {EXACT, tally_cuda_kernels_group_offset
                                           NULL};
 
 static const char *const size_report[] = {tally_cuda_kernels_size_report, NULL};
+static const char *const try_operator[] = {tally_cuda_kernels_try_operator, NULL};
 
 /* ---- which there are ---- */
 
@@ -403,6 +404,8 @@ size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *s
         add_reductions(&l, c, sizes);
     if (c->is_sized)
         add(&l, size_report);
+    if (!c->entry)
+        add(&l, try_operator);
     return l.count;
 }
 

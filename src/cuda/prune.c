@@ -226,7 +226,12 @@ static void cut(pruner *p, const char *text) {
     int in = NONE;
     while (at < end) {
         const char *begin = at;
-        if (*begin == '#') {
+        if (strncmp(begin, TALLY_CUDA_BEGINS_USER, strlen(TALLY_CUDA_BEGINS_USER)) == 0) {
+            const char *last = strstr(begin, TALLY_CUDA_ENDS_USER);
+            at = last ? last + strlen(TALLY_CUDA_ENDS_USER) : end;
+            add_piece(p, begin, at, in, false);
+            need(p, (int)p->piece_count - 1);
+        } else if (*begin == '#') {
             at = line_end(begin);
             add_line(p, begin, at, &in);
         } else if (isspace((unsigned char)*begin)) {

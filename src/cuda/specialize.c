@@ -188,6 +188,7 @@ static void add_raise(tally_text *text, const tally_computation *c) {
 /* A user's operator: the header's five texts, over its names. */
 static void add_user(tally_text *text, const tally_user_op *user) {
     tally_text_print(text,
+                     TALLY_CUDA_BEGINS_USER
                      "namespace user {\ntypedef int8 int8_t;\ntypedef int16 int16_t;\ntypedef int32 int32_t;\n"
                      "typedef int64 int64_t;\ntypedef uint8 uint8_t;\ntypedef uint16 uint16_t;\n"
                      "typedef uint32 uint32_t;\ntypedef uint64 uint64_t;\n#line 1 \"acc\"\n%s\n}\n",
@@ -207,13 +208,13 @@ static void add_user(tally_text *text, const tally_user_op *user) {
         "USER auto lower(const acc_t acc, const uint64 count) {\n    return (\n#line 1 \"lower\"\n%s\n);\n}\n}\n",
         user->identity_source, user->lift_source, user->combine_source, user->lower_source);
     tally_text_add(
-        text, "#line 1 \"tally\"\n"
-              "template <class A> inline A identity_as() {\n    return user::identity();\n}\n"
-              "template <class A> inline A lift_as(value_t x, value_t, uint64 i) {\n    return user::lift(x, i);\n}\n"
-              "inline acc_t combine(acc_t left, acc_t right) {\n    return user::combine(left, right);\n}\n"
-              "inline acc_t widen(acc_t lane) {\n    return lane;\n}\n"
-              "inline result_t lower(acc_t acc, uint64 count, uint64) {\n"
-              "    return output<out_t>::of(widest(user::lower(acc, count)));\n}\n");
+        text, TALLY_CUDA_ENDS_USER
+        "template <class A> inline A identity_as() {\n    return user::identity();\n}\n"
+        "template <class A> inline A lift_as(value_t x, value_t, uint64 i) {\n    return user::lift(x, i);\n}\n"
+        "inline acc_t combine(acc_t left, acc_t right) {\n    return user::combine(left, right);\n}\n"
+        "inline acc_t widen(acc_t lane) {\n    return lane;\n}\n"
+        "inline result_t lower(acc_t acc, uint64 count, uint64) {\n"
+        "    return output<out_t>::of(widest(user::lower(acc, count)));\n}\n");
 }
 
 /* ---- the whole text ---- */
@@ -541,7 +542,7 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
                 continue;
             made[k] = true;
             texts->kernel[texts->count] = k;
-            failed = !add_text(texts, &beginning, parts[part], c->entry ? tally_cuda_kernel_names[k] : NULL);
+            failed = !add_text(texts, &beginning, parts[part], tally_cuda_kernel_names[k]);
         }
     return end_texts(&beginning, failed, texts);
 }
@@ -554,8 +555,7 @@ tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally
     add_beginning(&beginning, c, architecture, &sizes);
     add_states(&beginning, c, form, 0);
     texts->count = 0;
-    const bool failed =
-        beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_carry, c->entry ? "carry_of_states" : NULL);
+    const bool failed = beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_carry, "carry_of_states");
     return end_texts(&beginning, failed, texts);
 }
 

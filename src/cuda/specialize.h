@@ -19,8 +19,7 @@ typedef struct tally_cuda_texts {
 
 /* The texts of the kernels that are true in 'wanted', by their places in kernels.def, or of all, if that is NULL. They
  * come in the parts' order; the caller frees them. None if it fails: TALLY_OUT_OF_MEMORY. 'architecture' is 90 for
- * compute capability 9.0. Any thread may call. A caller's operator is not pruned: each text has all kernels of a part.
- */
+ * compute capability 9.0. Any thread may call. */
 tally_status tally_cuda_specialize(const tally_computation *computation, int architecture, const bool *wanted,
                                    tally_cuda_texts *texts);
 
