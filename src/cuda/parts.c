@@ -1,11 +1,5 @@
-/* The time to compile kernels decides which of them share a text. A text takes some 25 ms for itself, 20 of which NVRTC
- * 13.0 does for one text at a time. So a short kernel shares a text with others, and no long one waits for another:
- * rows of every kind and those that begin with a whole vector, tiny ones and long ones are apart. But each kernel must
- * keep the code that it had when it was tuned. fold_segments and fold_runs change in a text of their own, because the
- * compiler inlines what is called only once.
- *
- * The time before each part is of a core of 2026, for sm_90 and sums of f32; large accumulators take up to three times
- * as long. */
+/* Each kernel is compiled by itself, from what it needs of its part's texts (prune.h). So a part may have any kernels
+ * whose texts stand one after the other: a name in them means one thing. */
 #include "cuda/parts.h"
 
 #include "cuda/accumulator.h"
@@ -26,29 +20,19 @@
 #define ROWS                                                                                                           \
     tally_cuda_kernels_fold_block, tally_cuda_kernels_append, tally_cuda_kernels_partials, tally_cuda_kernels_rows
 
-/* 110 ms */
 static const char *const clusters[] = {ROWS, tally_cuda_kernels_cluster, NULL};
-/* 110 ms */
-static const char *const aligned_rows[] = {
-    ROWS, tally_cuda_kernels_reduce, entry_reduce, tally_cuda_kernels_fold_partials, PIECES, NULL};
-/* 80 ms */
-static const char *const any_rows[] = {ROWS, tally_cuda_kernels_reduce, entry_reduce_across, NULL};
-/* 150 ms */
+static const char *const rows[] = {
+    ROWS, tally_cuda_kernels_reduce, entry_reduce, entry_reduce_across, tally_cuda_kernels_fold_partials, PIECES, NULL};
 static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cuda_kernels_tiny_rows, NULL};
-/* 100 ms */
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
 #define COLUMNS tally_cuda_kernels_partials, tally_cuda_kernels_columns
 
-/* 180 ms */
 static const char *const columns[] = {COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_fold_columns,
                                       entry_fold_columns, NULL};
-/* 105 ms */
 static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_columns,
                                              tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
-/* 205 ms */
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
-/* 180 ms */
 static const char *const thin_columns[] = {COLUMNS, tally_cuda_kernels_column_partials, tally_cuda_kernels_lane_words,
                                            tally_cuda_kernels_thin_columns, NULL};
 
@@ -73,7 +57,6 @@ static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GR
 static const char *const merged_segments[] = {
     tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_merged_segments, tally_cuda_kernels_fold_cuts,
     entry_fold_merged_cuts,     NULL};
-/* 500 ms */
 static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_pipeline,
                                     tally_cuda_kernels_fetch,
@@ -106,7 +89,6 @@ static const char *const cells[] = {tally_cuda_kernels_label_loads, tally_cuda_k
     tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch,    \
         tally_cuda_kernels_scan_move, tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
 
-/* 350 ms */
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
 static const char *const scan_in_window[] = {TILES,
                                              tally_cuda_kernels_scan_in_window,
@@ -157,31 +139,17 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles, ONE_WAV
 static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
 static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,
                                               NULL};
-/* 150 ms */
 static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
-/* 45 ms */
 static const char *const pieces[] = {PIECES, NULL};
-/* 185 ms */
 static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits, entry_mark_offsets,
                                     tally_cuda_kernels_clear_words, NULL};
-/* 420 ms */
 static const char *const stretches[] = {tally_cuda_kernels_scan_columns, PIECES, NULL};
-/* 410 ms */
-static const char *const panels[] = {tally_cuda_kernels_of_panels,
-                                     TILES,
-                                     tally_cuda_kernels_strands,
-                                     tally_cuda_kernels_panels,
-                                     entry_scan_panels,
-                                     NULL};
-/* 380 ms */
+static const char *const panels[] = {
+    tally_cuda_kernels_of_panels, TILES, tally_cuda_kernels_strands, tally_cuda_kernels_panels, entry_scan_panels,
+    entry_scan_thin_panels,       NULL};
 static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally_cuda_kernels_strands,
                                      tally_cuda_kernels_scan_narrow, NULL};
-/* 410 ms */
-static const char *const thin_panels[] = {tally_cuda_kernels_of_panels, TILES,
-                                          tally_cuda_kernels_strands,   tally_cuda_kernels_panels,
-                                          entry_scan_thin_panels,       NULL};
 
-/* 310 ms */
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_lane_words,
                                             tally_cuda_kernels_scan_thin, tally_cuda_kernels_ones, NULL};
 
@@ -317,8 +285,6 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
                : tally_cuda_scans_flags(c) ? scan_of_flags
                : tally_cuda_has_terms(c)   ? scan_of_terms
                                            : scan);
-    if (has_extent && sizes->scan.takes_panels)
-        add(l, thin_panels);
     if (has_extent)
         add(l, scan_of_slabs);
     if (has_extent && sizes->tall.items)
@@ -346,10 +312,9 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
     case TALLY_AXIS:
         add(l, columns);
         add(l, thin_columns);
-        add(l, aligned_rows);
+        add(l, rows);
         if (sizes->column_width > 1)
             add(l, single_columns);
-        add(l, any_rows);
         if (c->is_sized) /* what follows is for extents that the host knows */
             break;
         add(l, slabs);
@@ -385,8 +350,7 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
     default:
         if (sizes->has_clusters)
             add(l, clusters);
-        add(l, aligned_rows);
-        add(l, any_rows);
+        add(l, rows);
         break;
     }
 }
