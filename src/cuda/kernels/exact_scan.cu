@@ -67,7 +67,7 @@ constexpr bool ARE_FEW_WORDS = SCAN_WORDS <= 16;
 #else
 #define OF_WORDS __noinline__
 #endif
-constexpr int WORDS_AT_ONCE = ARE_FEW_WORDS ? SCAN_WORDS : 1;
+[[maybe_unused]] constexpr int WORDS_AT_ONCE = ARE_FEW_WORDS ? SCAN_WORDS : 1;
 
 template <class A> inline A identity_as() {
     A r;

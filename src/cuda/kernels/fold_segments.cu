@@ -14,7 +14,7 @@ inline uint32 position_in(const tile &t, index_t offset) {
 }
 
 inline index_t offset_at(const groups_args &p, uint64 segment) {
-    return load_mostly_aligned(p.offsets + segment);
+    return is_aligned(p.offsets) ? p.offsets[segment] : load_slowly(p.offsets + segment);
 }
 
 /* ---- the segments of a tile ---- */
@@ -33,7 +33,7 @@ struct tile_groups {
     void look_up(const groups_args &p, uint64 low, uint64 high) {
         from = low;
         to = high;
-        begin = offset_at(p, from);
+        begin = load(p.offsets + from);
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
     }
@@ -50,7 +50,7 @@ struct tile_groups {
             search_each(p, t, use);
             return;
         }
-#pragma unroll 1
+#pragma unroll 4
         for (uint64 g = from + threadIdx.x; g < to; g += BLOCK)
             use(g, position_in(t, offset_at(p, g)), position_in(t, offset_at(p, g + 1)));
     }
@@ -235,12 +235,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         return;
     }
     const uint32 heads = mark_heads(s, p, t, g);
-    const index_t end = offset_at(p, g.to); /* of the last segment that begins here */
+    const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */
     g.find_open(t);
     wait_for_copies<0>();
     __syncthreads();
     acc_t whole = identity_as<acc_t>();
-    const bool are_short = heads > FOLD_RESULTS;
+    const bool are_short = !IS_IN_PLACE && heads > FOLD_RESULTS;
     if (!are_short && (heads || g.open))
         whole = fold_tile(s, t, heads);
     if (is_speculative) {
@@ -319,7 +319,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p S
         if (!are_few)
             return;
     } else if (blockIdx.x == 0 && threadIdx.x == 0 &&
-               (begin_of(p, p.segments) > p.n || offset_at(p, p.segments - 1) > offset_at(p, p.segments))) {
+               (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments))) {
         p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
     }
     for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)

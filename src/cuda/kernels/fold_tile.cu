@@ -197,7 +197,7 @@ inline part part_of(uint32 begin, uint32 end, uint32 threads, uint32 number) {
 }
 
 /* As many elements as there may be. */
-__noinline__ acc_t fold_part(tile t, part mine) {
+inline acc_t fold_part(const tile &t, const part &mine) {
     const uint32 at_most = (LANE_LIMIT < TILE ? LANE_LIMIT : TILE) * mine.step;
     acc_t acc = identity_as<acc_t>();
 #pragma unroll 1
@@ -207,7 +207,7 @@ __noinline__ acc_t fold_part(tile t, part mine) {
 }
 
 /* The block folds a stretch; thread 0 has the result. */
-__noinline__ acc_t fold_together(tile t, uint32 begin, uint32 end) {
+inline acc_t fold_together(const tile &t, uint32 begin, uint32 end) {
     return fold_block<BLOCK>(fold_part(t, part_of(begin, end, BLOCK, threadIdx.x)));
 }
 

@@ -30,7 +30,7 @@ inline void put(result_t *to, result_t result) {
 
 #if GROUPS == SEGMENTS
 inline uint64 begin_of(const groups_args &p, uint64 segment) {
-    return (uint64)load_mostly_aligned(p.offsets + segment);
+    return (uint64)load(p.offsets + segment);
 }
 
 /* Whether tables of labels gave the results, so that a fold has nothing to do. Then nobody has looked at the offsets

@@ -133,14 +133,14 @@ inline findings look_and_mark_all(const offset_marks &m, uint64 me, uint64 strid
     findings f = {NOT_FOUND, NOT_FOUND};
     uint64 first = 0;
     if (me == 0 && m.bits)
-        set_bit(m, load_mostly_aligned(m.offsets));
+        set_bit(m, load(m.offsets));
     if (((uint64)m.offsets & 15) == 0)
         first = m.segments > m.n / CLOSE ? look_at_vectors<LOOKS_AHEAD>(m, &f, me, stride)
                                          : look_at_vectors<1>(m, &f, me, stride);
     for (uint64 g = first + me; g <= m.segments; g += stride) {
-        const index_t begin = load_mostly_aligned(m.offsets + g);
+        const index_t begin = load(m.offsets + g);
         if (g < m.segments)
-            look_at(&f, g, begin, load_mostly_aligned(m.offsets + g + 1), m.n);
+            look_at(&f, g, begin, load(m.offsets + g + 1), m.n);
         else if ((uint64)begin > m.n)
             f.bad = g < f.bad ? g : f.bad;
         if (m.bits)

@@ -59,8 +59,8 @@ inline findings look_at_all(const index_t *offsets, uint64 segments, uint64 n) {
         first = vectors * OFFSETS;
     }
     for (uint64 g = first + me; g < segments; g += stride)
-        look_at(&f, g, load_mostly_aligned(offsets + g), load_mostly_aligned(offsets + g + 1), n);
-    if (me == 0 && (uint64)load_mostly_aligned(offsets + segments) > n)
+        look_at(&f, g, load(offsets + g), load(offsets + g + 1), n);
+    if (me == 0 && (uint64)load(offsets + segments) > n)
         f.bad = segments < f.bad ? segments : f.bad;
     return f;
 }
@@ -108,7 +108,7 @@ template <class Use> inline void go_through(const index_t *offsets, uint64 segme
     }
     for (uint64 done = shares * MINE; done < segments; done += stride) {
         const uint64 segment = done + me < segments ? done + me : segments - 1;
-        const number offset[2] = {(number)load_mostly_aligned(offsets + segment), (number)load_mostly_aligned(offsets + segment + 1)};
+        const number offset[2] = {(number)load(offsets + segment), (number)load(offsets + segment + 1)};
         use(done + me < segments, segment, offset);
     }
 }
@@ -134,7 +134,7 @@ inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 positio
 #pragma unroll
         for (uint32 k = 0; k < AT_A_TIME; k++) {
             const uint64 at = low + (k + 1) * step - 1;
-            before += at < high && (uint64)load_mostly_aligned(offsets + (at < high ? at : low)) < position;
+            before += at < high && (uint64)load(offsets + (at < high ? at : low)) < position;
         }
         const uint64 end = low + (before + 1) * step - 1;
         low += before * step;
@@ -150,7 +150,7 @@ template <class Offset> inline uint64 first_by_warp(const Offset *offsets, uint6
     while (low < high) {
         const uint64 left = high - low, step = left / (WARP + 1);
         const uint64 at = step ? low + (lane + 1) * step : low + lane; /* the last few are all looked at */
-        const bool is_before = at < high && (uint64)load_mostly_aligned(offsets + at) < position;
+        const bool is_before = at < high && (uint64)load(offsets + at) < position;
         const uint32 before = __popc(__ballot_sync(ALL_LANES, is_before));
         if (!step)
             return low + before;

@@ -47,11 +47,6 @@ template <class T> __noinline__ T load_slowly(const T *from) {
     return load(from);
 }
 
-/* What is nearly always aligned. */
-template <class T> inline T load_mostly_aligned(const T *from) {
-    return ((uint64)from & (sizeof(T) - 1)) == 0 ? *from : load_slowly(from);
-}
-
 template <class T> inline void store_bytes(T *to, T value) {
     for (int b = 0; b < (int)sizeof(T); b++)
         ((uint8 *)to)[b] = ((const uint8 *)&value)[b];
