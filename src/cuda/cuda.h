@@ -12,7 +12,7 @@
 #include "cuda/driver.h"
 #include "cuda/module.h"
 #include "cuda/parts.h"
-#include "cuda/sizes.h"
+#include "cuda/parts.h"
 #include "gpu/plan.h"
 
 struct tally_cuda_device {
@@ -37,6 +37,12 @@ struct tally_cuda_device {
     tally_cuda_module *modules[TALLY_CUDA_MODULE_LISTS]; /* by their keys, the newest first */
 };
 
+/* Blocks of a kernel whose blocks wait for each other: one for each multiprocessor. Most of them take more than half of
+ * it, and one always fits. */
+static inline uint64_t tally_cuda_blocks_together(const tally_cuda_device *device) {
+    return (uint64_t)device->multiprocessors;
+}
+
 /* A kernel of a plan: 1 and its place in kernels.def; 0 where the computation has no such one. */
 typedef unsigned tally_cuda_kernel_number;
 
@@ -46,15 +52,14 @@ typedef struct tally_cuda_kernels {
 #include "cuda/kernels.def"
 } tally_cuda_kernels;
 
-enum { TALLY_CUDA_KERNELS = sizeof(tally_cuda_kernels) / sizeof(tally_cuda_kernel_number) };
-
 /* What is loaded of a plan's kernels (loading.h). */
 typedef struct tally_cuda_loading {
-    size_t parts;
-    uint8_t part_of[TALLY_CUDA_KERNELS];
-    _Atomic uint32_t loaded; /* a bit for each part; what follows it is then there to be read */
+    _Atomic unsigned lacking;                   /* kernels that are not loaded */
+    _Atomic bool is_loaded[TALLY_CUDA_KERNELS]; /* its function is then there to be read */
     CUfunction function[TALLY_CUDA_KERNELS];
     _Atomic bool is_allowed[TALLY_CUDA_KERNELS]; /* more shared memory than every kernel */
+    _Atomic uint64_t resident;                   /* see tally_cuda_resident; 0: it is not yet asked */
+    _Atomic unsigned widest_cluster;             /* known with it */
     pthread_mutex_t mutex;                       /* of those who load */
     bool has_mutex;
 } tally_cuda_loading;
@@ -70,7 +75,6 @@ typedef struct tally_cuda_plan {
     tally_plan *in_window;      /* exact scans: the plan of those in a window, if it can serve; else NULL */
     tally_plan *places;         /* reverse scans of argmin and argmax by groups: the plan that scans; else NULL */
     tally_plan *states;         /* WORDS_OUT: the plan that makes the accumulators; else NULL */
-    uint64_t resident; /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
 } tally_cuda_plan;
 
 /* Makes the device's context current on this thread, and later restores the one before. Calls nest; each enter that

@@ -16,19 +16,6 @@ enum {
 
 /* ---- cutting ---- */
 
-tally_status tally_cuda_exact_prepare(tally_cuda_plan *plan) {
-    int blocks = 0;
-    CUfunction kernel;
-    tally_status status = tally_cuda_kernel_get(plan, plan->kernels.exact_rows, 0, &kernel);
-    if (status != TALLY_OK)
-        return status;
-    status = tally_cuda_check(
-        plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, TALLY_CUDA_BLOCK, 0),
-        "asking how many thread blocks fit");
-    plan->resident = (uint64_t)plan->device->multiprocessors * (uint64_t)blocks;
-    return status;
-}
-
 static bool has_long_rows(const tally_computation *c, const tally_shape *shape) {
     return c->desc.grouping == TALLY_ALL_VALUES ||
            (c->desc.grouping == TALLY_AXIS && shape->inner == 1 && shape->extent >= LONG_ROW);
@@ -40,8 +27,9 @@ static uint64_t blocks_a_row(const tally_computation *c, const tally_cuda_sizes 
     return most(1, least(divide_up(extent, tile), resident / rows));
 }
 
-void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
-                          const tally_shape *shape, tally_cuda_cut *cut) {
+void tally_cuda_exact_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    const tally_cuda_sizes *sizes = &plan->sizes;
     const tally_grouping grouping = c->desc.grouping;
     cut->groups = grouping == TALLY_AXIS ? shape->outer * shape->inner : grouping == TALLY_SEGMENTS ? shape->groups : 1;
     cut->elements = grouping == TALLY_AXIS ? cut->groups * shape->extent : shape->extent;
@@ -56,6 +44,7 @@ void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *si
         return;
     }
     if (has_long_rows(c, shape)) {
+        const uint64_t resident = tally_cuda_resident(plan, plan->kernels.exact_rows, TALLY_CUDA_BLOCK, NULL);
         cut->exact.blocks = blocks_a_row(c, sizes, resident, cut->groups, shape->extent);
         if (cut->exact.blocks > 1)
             cut->partials = tally_cuda_place(cut, cut->groups * sizes->slot_bytes);

@@ -4,11 +4,7 @@
 
 #include "cuda/dispatch.h"
 
-/* Asks what the device holds of a plan's kernels at a time. */
-tally_status tally_cuda_exact_prepare(tally_cuda_plan *plan);
-
-void tally_cuda_exact_cut(const tally_computation *computation, const tally_cuda_sizes *sizes, uint64_t resident,
-                          const tally_shape *shape, tally_cuda_cut *cut);
+void tally_cuda_exact_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut);
 
 /* As tally_gpu_calls has it. */
 tally_status tally_cuda_put_exact(const tally_computation *computation, const tally_superaccumulator *sums, int count,

@@ -27,8 +27,7 @@ static tally_cuda_plan *plan_of_sorted(const tally_cuda_plan *plan) {
 }
 
 static void cut_segments(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    const tally_cuda_plan *of = plan_of_sorted(plan);
-    tally_cuda_cut_make(of->device, &of->gpu.base.computation, &of->sizes, of->resident, shape, cut);
+    tally_cuda_cut_make(plan_of_sorted(plan), shape, cut);
 }
 
 /* ---- cutting ---- */

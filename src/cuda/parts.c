@@ -1,11 +1,5 @@
-/* The time to compile kernels decides which of them share a text. A text takes some 25 ms for itself, 20 of which NVRTC
- * 13.0 does for one text at a time. So a short kernel shares a text with others, and no long one waits for another:
- * rows of every kind and those that begin with a whole vector, tiny ones and long ones are apart. But each kernel must
- * keep the code that it had when it was tuned. fold_segments and fold_runs change in a text of their own, because the
- * compiler inlines what is called only once.
- *
- * The time before each part is of a core of 2026, for sm_90 and sums of f32; large accumulators take up to three times
- * as long. */
+/* Each kernel is compiled by itself, from what it needs of its part's texts (prune.h). So a part may have any kernels
+ * whose texts stand one after the other: a name in them means one thing. */
 #include "cuda/parts.h"
 
 #include "cuda/accumulator.h"
@@ -26,29 +20,19 @@
 #define ROWS                                                                                                           \
     tally_cuda_kernels_fold_block, tally_cuda_kernels_append, tally_cuda_kernels_partials, tally_cuda_kernels_rows
 
-/* 110 ms */
 static const char *const clusters[] = {ROWS, tally_cuda_kernels_cluster, NULL};
-/* 110 ms */
-static const char *const aligned_rows[] = {
-    ROWS, tally_cuda_kernels_reduce, entry_reduce, tally_cuda_kernels_fold_partials, PIECES, NULL};
-/* 80 ms */
-static const char *const any_rows[] = {ROWS, tally_cuda_kernels_reduce, entry_reduce_across, NULL};
-/* 150 ms */
+static const char *const rows[] = {
+    ROWS, tally_cuda_kernels_reduce, entry_reduce, entry_reduce_across, tally_cuda_kernels_fold_partials, PIECES, NULL};
 static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cuda_kernels_tiny_rows, NULL};
-/* 100 ms */
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
 #define COLUMNS tally_cuda_kernels_partials, tally_cuda_kernels_columns
 
-/* 180 ms */
 static const char *const columns[] = {COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_fold_columns,
                                       entry_fold_columns, NULL};
-/* 105 ms */
 static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_columns,
                                              tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
-/* 205 ms */
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
-/* 180 ms */
 static const char *const thin_columns[] = {COLUMNS,
                                            tally_cuda_kernels_column_partials,
                                            tally_cuda_kernels_packed_columns,
@@ -78,7 +62,6 @@ static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GR
 static const char *const merged_segments[] = {
     tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_merged_segments, tally_cuda_kernels_fold_cuts,
     entry_fold_merged_cuts,     NULL};
-/* 500 ms */
 static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_pipeline,
                                     tally_cuda_kernels_fetch,
@@ -122,7 +105,6 @@ static const char *const cells[] = {tally_cuda_kernels_label_loads, tally_cuda_k
     tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch,    \
         tally_cuda_kernels_scan_move, tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
 
-/* 350 ms */
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
 static const char *const scan_in_window[] = {TILES,
                                              tally_cuda_kernels_scan_in_window,
@@ -189,31 +171,17 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
 static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
 static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,
                                               NULL};
-/* 150 ms */
 static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
-/* 45 ms */
 static const char *const pieces[] = {PIECES, NULL};
-/* 185 ms */
 static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits, entry_mark_offsets,
                                     tally_cuda_kernels_clear_words, NULL};
-/* 420 ms */
 static const char *const stretches[] = {tally_cuda_kernels_scan_columns, PIECES, NULL};
-/* 410 ms */
-static const char *const panels[] = {tally_cuda_kernels_of_panels,
-                                     TILES,
-                                     tally_cuda_kernels_strands,
-                                     tally_cuda_kernels_panels,
-                                     entry_scan_panels,
-                                     NULL};
-/* 380 ms */
+static const char *const panels[] = {
+    tally_cuda_kernels_of_panels, TILES, tally_cuda_kernels_strands, tally_cuda_kernels_panels, entry_scan_panels,
+    entry_scan_thin_panels,       NULL};
 static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally_cuda_kernels_strands,
                                      tally_cuda_kernels_scan_narrow, NULL};
-/* 410 ms */
-static const char *const thin_panels[] = {tally_cuda_kernels_of_panels, TILES,
-                                          tally_cuda_kernels_strands,   tally_cuda_kernels_panels,
-                                          entry_scan_thin_panels,       NULL};
 
-/* 310 ms */
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_lane_words,
                                             tally_cuda_kernels_scan_thin, NULL};
 static const char *const scan_of_few[] = {tally_cuda_kernels_scan_few, NULL};
@@ -252,6 +220,7 @@ static const char *const exact_words[] = {EXACT, tally_cuda_kernels_group_offset
                                           NULL};
 
 static const char *const size_report[] = {tally_cuda_kernels_size_report, NULL};
+static const char *const try_operator[] = {tally_cuda_kernels_try_operator, NULL};
 
 /* ---- which there are ---- */
 
@@ -350,8 +319,6 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
                : tally_cuda_finds_places(c) ? scan_of_places
                : tally_cuda_has_terms(c)    ? scan_of_terms
                                             : scan);
-    if (has_extent && sizes->scan.takes_panels)
-        add(l, thin_panels);
     if (has_extent)
         add(l, scan_of_slabs);
     if (has_extent)
@@ -383,10 +350,9 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
     case TALLY_AXIS:
         add(l, columns);
         add(l, thin_columns);
-        add(l, aligned_rows);
+        add(l, rows);
         if (sizes->column_width > 1)
             add(l, single_columns);
-        add(l, any_rows);
         if (c->is_sized) /* what follows is for extents that the host knows */
             break;
         add(l, slabs);
@@ -424,8 +390,7 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
     default:
         if (sizes->has_clusters)
             add(l, clusters);
-        add(l, aligned_rows);
-        add(l, any_rows);
+        add(l, rows);
         break;
     }
 }
@@ -443,8 +408,16 @@ size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *s
         add_reductions(&l, c, sizes);
     if (c->is_sized)
         add(&l, size_report);
+    if (!c->entry)
+        add(&l, try_operator);
     return l.count;
 }
+
+const char *const tally_cuda_kernel_names[] = {
+#define TALLY_CUDA_KERNEL(name, text)                   #name,
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) #name,
+#include "cuda/kernels.def"
+};
 
 bool tally_cuda_part_has(const char *const *part, size_t kernel) {
     static const char *const texts[] = {

@@ -1,5 +1,4 @@
-/* The kernels of a computation in parts, each of which becomes a text of its own. Texts are compiled side by side, the
- * kernels of one text one after the other. */
+/* The kernels of a computation in parts: kernels that are made of the same texts. */
 #ifndef TALLY_CUDA_PARTS_H
 #define TALLY_CUDA_PARTS_H
 
@@ -7,6 +6,14 @@
 #include "cuda/sizes.h"
 
 enum { TALLY_CUDA_MOST_PARTS = 10 };
+
+/* How many kernels kernels.def has. */
+enum {
+    TALLY_CUDA_KERNELS = 0
+#define TALLY_CUDA_KERNEL(name, text)                   +1
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) +1
+#include "cuda/kernels.def"
+};
 
 /* Each part is a list of texts that ends with NULL: kernels, and the texts that they need besides the vocabulary and
  * the computation's types and functions. Returns the number of parts; those that take longest come first. */
@@ -21,5 +28,8 @@ extern const char *const tally_cuda_part_of_rebase[];
 
 /* Whether a part has a kernel, which is known by its place in kernels.def. */
 bool tally_cuda_part_has(const char *const *part, size_t kernel);
+
+/* The names of the kernels, by their places there. */
+extern const char *const tally_cuda_kernel_names[];
 
 #endif

@@ -37,10 +37,10 @@ static bool are_fast_tiles(const tally_computation *c, const tally_cuda_sizes *s
 }
 
 static bool cut_narrow(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                       uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
+                       const tally_shape *shape, tally_cuda_cut *cut) {
     tally_cuda_cut tall = *cut;
     const bool has_tiles = tally_cuda_tall_cut(device, c, sizes, shape, &tall),
-               has_waves = tally_cuda_narrow_cut(sizes, resident, shape, cut);
+               has_waves = tally_cuda_narrow_cut(sizes, tally_cuda_blocks_together(device), shape, cut);
     if (!has_tiles || !are_fast_tiles(c, sizes, shape, &tall, has_waves))
         return has_waves;
     *cut = tall;
@@ -49,9 +49,10 @@ static bool cut_narrow(const tally_cuda_device *device, const tally_computation 
 
 /* Scans rows, whose elements are neighbours, or columns. If only the device knows the extent, the kernels are those
  * that take any. */
-static void cut_scan_along_axis(const tally_cuda_device *device, const tally_computation *c,
-                                const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
-                                tally_cuda_cut *cut) {
+static void cut_scan_along_axis(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
+    const tally_cuda_device *device = plan->device;
+    const tally_computation *c = &plan->gpu.base.computation;
+    const tally_cuda_sizes *sizes = &plan->sizes;
     if (tally_cuda_scans_by_chunks_alone(c)) {
         tally_cuda_exact_chunks_cut(device, c, sizes, shape, cut);
         return;
@@ -60,8 +61,8 @@ static void cut_scan_along_axis(const tally_cuda_device *device, const tally_com
                          tally_cuda_scan_slabs_cut(device, c, sizes, shape, cut)))
         return;
     if (shape->inner == 1 && shape->extent > 1)
-        tally_cuda_scan_cut(device, c, sizes, resident, shape, cut);
-    else if (c->is_sized || shape->extent == 1 || !cut_narrow(device, c, sizes, resident, shape, cut))
+        tally_cuda_scan_cut(plan, shape, cut);
+    else if (c->is_sized || shape->extent == 1 || !cut_narrow(device, c, sizes, shape, cut))
         tally_cuda_scan_columns_cut(device, c, sizes, shape, cut);
 }
 
@@ -84,30 +85,32 @@ static void cut_reduction_along_axis(const tally_cuda_device *device, const tall
         tally_cuda_rows_cut(device, sizes, shape->extent, cut);
 }
 
-static void cut_axis(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                     uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
+static void cut_axis(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
+    const tally_computation *c = &plan->gpu.base.computation;
     cut->groups = shape->outer * shape->inner;
     cut->elements = cut->groups * shape->extent;
     if (!cut->groups || (tally_is_scan(c) && !cut->elements))
         return;
     if (tally_is_scan(c)) {
-        cut_scan_along_axis(device, c, sizes, resident, shape, cut);
-        cut->is_few = tally_cuda_scans_few(c, sizes, shape);
+        cut_scan_along_axis(plan, shape, cut);
+        cut->is_few = tally_cuda_scans_few(c, &plan->sizes, shape);
     } else {
-        cut_reduction_along_axis(device, c, sizes, shape, cut);
+        cut_reduction_along_axis(plan->device, c, &plan->sizes, shape, cut);
     }
 }
 
-void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                         uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
+void tally_cuda_cut_make(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
+    const tally_cuda_device *device = plan->device;
+    const tally_computation *c = &plan->gpu.base.computation;
+    const tally_cuda_sizes *sizes = &plan->sizes;
+    const tally_grouping grouping = c->desc.grouping;
     memset(cut, 0, sizeof *cut);
-    tally_grouping grouping = c->desc.grouping;
     if (c->exact && !tally_is_scan(c)) {
-        tally_cuda_exact_cut(c, sizes, resident, shape, cut);
+        tally_cuda_exact_cut(plan, shape, cut);
         return;
     }
     if (grouping == TALLY_AXIS) {
-        cut_axis(device, c, sizes, resident, shape, cut);
+        cut_axis(plan, shape, cut);
         return;
     }
     cut->elements = shape->extent;
@@ -119,7 +122,7 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         tally_cuda_rows_cut(device, sizes, shape->extent, cut);
     else if (!tally_is_scan(c))
-        tally_cuda_groups_cut(device, c, sizes, resident, shape, cut);
+        tally_cuda_groups_cut(device, c, sizes, tally_cuda_blocks_together(device), shape, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
-        tally_cuda_scan_cut(device, c, sizes, resident, shape, cut);
+        tally_cuda_scan_cut(plan, shape, cut);
 }

@@ -15,8 +15,7 @@ void tally_cuda_computation_of_places(const tally_computation *c, tally_computat
 }
 
 static void cut_scan(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    const tally_cuda_plan *of = (const tally_cuda_plan *)plan->places;
-    tally_cuda_cut_make(of->device, &of->gpu.base.computation, &of->sizes, of->resident, shape, cut);
+    tally_cuda_cut_make((tally_cuda_plan *)plan->places, shape, cut);
 }
 
 void tally_cuda_places_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "cuda/carry.h"
-#include "cuda/accumulator.h"
 #include "cuda/exact.h"
+#include "cuda/accumulator.h"
 #include "cuda/labels.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
@@ -20,54 +20,7 @@
 #include "gpu/labels.h"
 #include "gpu/user.h"
 
-/* ---- kernels ---- */
-
-/* The most blocks of a kernel's cluster. No device guarantees more than 8, and the layout of its processors may allow
- * fewer. */
-static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) {
-    enum { PROMISED = 8, WIDE = 16, THREADS = 1024 };
-    const tally_cuda_api *api = plan->device->api;
-    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {WIDE, 1, 1}};
-    const CUlaunchConfig config = {.gridDimX = WIDE,
-                                   .gridDimY = 1,
-                                   .gridDimZ = 1,
-                                   .blockDimX = THREADS,
-                                   .blockDimY = 1,
-                                   .blockDimZ = 1,
-                                   .attrs = &cluster,
-                                   .numAttrs = 1};
-    int clusters = 0;
-    const bool are_told =
-        api->cuOccupancyMaxActiveClusters &&
-        api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) == CUDA_SUCCESS &&
-        api->cuOccupancyMaxActiveClusters(&clusters, kernel, &config) == CUDA_SUCCESS;
-    return are_told && clusters > 0 ? WIDE : PROMISED;
-}
-
-/* What the cut of a scan that is held in registers depends on. */
-static tally_status ask_held(tally_cuda_plan *plan) {
-    enum { THREADS = 512 };
-    int blocks = 0;
-    CUfunction kernel;
-    tally_cuda_sizes *sizes = &plan->sizes;
-    tally_status status = tally_cuda_kernel_get(plan, plan->kernels.scan_held, 0, &kernel);
-    if (status != TALLY_OK)
-        return status;
-    if (sizes->has_clusters)
-        sizes->held_cluster = most_of_cluster(plan, kernel);
-    const CUresult result = plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, THREADS, 0);
-    sizes->held_vectors = (uint64_t)plan->device->multiprocessors * (uint64_t)blocks * THREADS * sizes->held_rows;
-    return tally_cuda_check(result, "asking how many thread blocks fit");
-}
-
-/* What is known of kernels before a run. Blocks that wait for each other are one for each multiprocessor. Most of them
- * take more than half of it, and one always fits. */
-static tally_status ask_kernels(tally_cuda_plan *plan) {
-    plan->resident = (uint64_t)plan->device->multiprocessors;
-    if (plan->kernels.exact_rows)
-        return tally_cuda_exact_prepare(plan);
-    return plan->kernels.scan_held ? ask_held(plan) : TALLY_OK;
-}
+/* ---- plans ---- */
 
 /* The plans that this one runs. */
 static tally_status load_plans(tally_cuda_plan *plan) {
@@ -106,8 +59,6 @@ static tally_status load(tally_gpu_plan *gpu) {
     tally_cuda_sizes_of(has_states ? &states : &gpu->base.computation, plan->device->architecture, &plan->sizes);
     gpu->total_bytes = plan->sizes.slot_bytes;
     tally_status status = tally_cuda_loading_begin(plan);
-    if (status == TALLY_OK)
-        status = ask_kernels(plan);
     if (status == TALLY_OK)
         status = load_plans(plan);
     if (status != TALLY_OK)
@@ -165,7 +116,7 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
 
 /* ---- runs ---- */
 
-static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
+static void cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
     const tally_computation *c = &plan->gpu.base.computation;
     if (tally_cuda_is_by_host(c))
         *cut = (tally_cuda_cut){.elements = shape->extent, .groups = shape->groups};
@@ -176,7 +127,7 @@ static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cud
     else if (tally_cuda_has_states(c) && !tally_cuda_has_group_states(c))
         tally_cuda_words_cut(plan, shape, cut);
     else
-        tally_cuda_cut_make(plan->device, c, &plan->sizes, plan->resident, shape, cut);
+        tally_cuda_cut_make(plan, shape, cut);
     if (plan->in_window)
         tally_cuda_scan_exactly_cut(plan, shape, cut);
 }
@@ -201,7 +152,7 @@ static tally_status launch(const tally_cuda_launch *l) {
 static tally_status load_wanted(const tally_cuda_launch *l) {
     tally_cuda_wanted wanted = {.count = 0};
     tally_cuda_launch dry = *l;
-    if (!tally_cuda_lacks_parts(l->plan))
+    if (!tally_cuda_lacks_kernels(l->plan))
         return TALLY_OK;
     dry.wanted = &wanted;
     const tally_status status = launch(&dry);
@@ -210,7 +161,7 @@ static tally_status load_wanted(const tally_cuda_launch *l) {
 
 static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
     tally_cuda_cut c;
-    cut((const tally_cuda_plan *)gpu, shape, &c);
+    cut((tally_cuda_plan *)gpu, shape, &c);
     return c.bytes;
 }
 

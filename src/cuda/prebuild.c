@@ -78,7 +78,7 @@ static void add_computation(work *w, const common *of, tally_grouping grouping, 
     desc.grouping = grouping;
     desc.in = type;
     if (tally_computation_decide(&desc, &computation) != TALLY_OK ||
-        tally_cuda_specialize(&computation, architecture, TALLY_CUDA_ALL_PARTS, &made) != TALLY_OK)
+        tally_cuda_specialize(&computation, architecture, NULL, &made) != TALLY_OK)
         stop(tally_op_name(of->op), tally_last_error());
     for (size_t k = 0; k < made.count; k++)
         add(w, made.text[k], architecture);

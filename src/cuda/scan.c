@@ -54,7 +54,9 @@ enum {
 /* ---- held in registers ---- */
 
 /* Cuts a scan that registers can hold. False if they cannot. */
-static bool cut_held(const tally_computation *c, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+static bool cut_held(tally_cuda_plan *plan, tally_cuda_cut *cut) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    const tally_cuda_sizes *sizes = &plan->sizes;
     const uint64_t vectors = divide_up(cut->elements, sizes->vector), rows = sizes->held_rows;
     const uint64_t width = most(1, c->out_bytes * c->per_result / c->in_bytes); /* of results, in elements */
     uint64_t most_vectors = HELD_VECTORS / width, blocks = 1;
@@ -65,13 +67,18 @@ static bool cut_held(const tally_computation *c, const tally_cuda_sizes *sizes, 
         most_vectors /= HELD_OF_LARGE;
     if (!rows || !vectors || (vectors > most_vectors && vectors > HELD_IN_BLOCK))
         return false;
+    unsigned widest = 0;
+    const uint64_t resident =
+        vectors > HELD_IN_BLOCK
+            ? tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL)
+            : 0;
     if (vectors > HELD_IN_BLOCK) {
         blocks = vectors <= HELD_IN_CLUSTER ? CLUSTER : WIDE_CLUSTER;
-        in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= sizes->held_cluster;
+        in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest;
     }
     /* Blocks that have to wait for others to end take twice as long: max of 969387 f64, by 474 blocks where 264 fit,
      * took 23.3 us on an H200, in waves 15.2; but a sum of 400000 i64, which all fit, 10.7, and 13.0 in waves. */
-    if (blocks > 1 && !in_cluster && vectors > sizes->held_vectors)
+    if (blocks > 1 && !in_cluster && vectors > resident * 2 * HELD_BLOCK * rows)
         return false;
     if (blocks > 1 && !in_cluster)
         blocks = divide_up(vectors, rows * (vectors > HELD_IN_SMALL_BLOCKS ? 2 * HELD_BLOCK : HELD_BLOCK));
@@ -207,10 +214,13 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
 
 /* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
  * but input that fits into one tile is one. */
-void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                         uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
+void tally_cuda_scan_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
+    const tally_cuda_device *device = plan->device;
+    const tally_computation *c = &plan->gpu.base.computation;
+    const tally_cuda_sizes *sizes = &plan->sizes;
+    const uint64_t resident = tally_cuda_blocks_together(device);
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
-    if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, shape, cut))
+    if (cut_look_back(device, sizes, cut) || cut_held(plan, cut) || cut_one_wave(c, sizes, resident, shape, cut))
         return;
     if (sizes->chunks.shared && (cut->elements > MOST_EXACT_IN_WAVES || tally_cuda_scans_by_chunks_alone(c))) {
         tally_cuda_exact_chunks_cut(device, c, sizes, shape, cut);

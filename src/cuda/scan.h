@@ -7,9 +7,7 @@
 
 /* Scans along consecutive elements: held in registers (scan_held.cu), by look-back (scan_look_back.cu), in one wave
  * (scan_one_wave.cu) or in several (scan.cu). */
-void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computation *computation,
-                         const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
-                         tally_cuda_cut *cut);
+void tally_cuda_scan_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut);
 tally_status tally_cuda_scan_launch(const tally_cuda_launch *launch);
 /* Finds the window of an exact scan from a sample. If checks_all, refuses it if any element does not fit. */
 tally_status tally_cuda_scan_window_launch(const tally_cuda_launch *launch, bool checks_all);

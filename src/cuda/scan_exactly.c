@@ -31,8 +31,7 @@ static tally_cuda_plan *plan_in_window(const tally_cuda_plan *plan) {
 }
 
 static void cut_in_window(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    const tally_cuda_plan *of = plan_in_window(plan);
-    tally_cuda_cut_make(of->device, &of->gpu.base.computation, &of->sizes, of->resident, shape, cut);
+    tally_cuda_cut_make(plan_in_window(plan), shape, cut);
 }
 
 void tally_cuda_scan_exactly_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {

@@ -522,7 +522,6 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->is_large = acc > 32 && !tally_cuda_has_higher_moments(c);
     s->vector = 16 / in;
     s->unroll = s->is_large ? 1 : 4; /* with 8 argmin of 657,000 f32 took 13.5 us on an H200, with 4 11.8 */
-    s->held_cluster = 0;             /* tally_cuda_plan_create asks */
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->begins_slowly = tally_cuda_looks_up_exponentials(c);
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;

@@ -45,8 +45,6 @@ typedef struct tally_cuda_sizes {
     unsigned bucket_shared;    /* bytes of such a block */
     bool has_window;           /* whose integers are scaled floats */
     unsigned held_rows;        /* vectors of a thread of scan_held.cu; 0: that does not do this scan */
-    unsigned held_cluster;     /* blocks that a cluster of scan_held.cu may have; 0: none */
-    uint64_t held_vectors;     /* that all threads of it hold which the device has at a time */
     struct {                   /* wave_runs.cu */
         unsigned tile;         /* elements of a tile */
         unsigned ring;         /* tiles of elements that shared memory holds */

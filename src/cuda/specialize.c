@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "cuda/accumulator.h"
 #include "cuda/arguments.h"
+#include "cuda/prune.h"
 #include "cuda/specialize_exact.h"
 #include "cuda/states.h"
 #include "cuda/texts.h"
@@ -187,6 +188,7 @@ static void add_raise(tally_text *text, const tally_computation *c) {
 /* A user's operator: the header's five texts, over its names. */
 static void add_user(tally_text *text, const tally_user_op *user) {
     tally_text_print(text,
+                     TALLY_CUDA_BEGINS_USER
                      "namespace user {\ntypedef int8 int8_t;\ntypedef int16 int16_t;\ntypedef int32 int32_t;\n"
                      "typedef int64 int64_t;\ntypedef uint8 uint8_t;\ntypedef uint16 uint16_t;\n"
                      "typedef uint32 uint32_t;\ntypedef uint64 uint64_t;\n#line 1 \"acc\"\n%s\n}\n",
@@ -206,13 +208,13 @@ static void add_user(tally_text *text, const tally_user_op *user) {
         "USER auto lower(const acc_t acc, const uint64 count) {\n    return (\n#line 1 \"lower\"\n%s\n);\n}\n}\n",
         user->identity_source, user->lift_source, user->combine_source, user->lower_source);
     tally_text_add(
-        text, "#line 1 \"tally\"\n"
-              "template <class A> inline A identity_as() {\n    return user::identity();\n}\n"
-              "template <class A> inline A lift_as(value_t x, value_t, uint64 i) {\n    return user::lift(x, i);\n}\n"
-              "inline acc_t combine(acc_t left, acc_t right) {\n    return user::combine(left, right);\n}\n"
-              "inline acc_t widen(acc_t lane) {\n    return lane;\n}\n"
-              "inline result_t lower(acc_t acc, uint64 count, uint64) {\n"
-              "    return output<out_t>::of(widest(user::lower(acc, count)));\n}\n");
+        text, TALLY_CUDA_ENDS_USER
+        "template <class A> inline A identity_as() {\n    return user::identity();\n}\n"
+        "template <class A> inline A lift_as(value_t x, value_t, uint64 i) {\n    return user::lift(x, i);\n}\n"
+        "inline acc_t combine(acc_t left, acc_t right) {\n    return user::combine(left, right);\n}\n"
+        "inline acc_t widen(acc_t lane) {\n    return lane;\n}\n"
+        "inline result_t lower(acc_t acc, uint64 count, uint64) {\n"
+        "    return output<out_t>::of(widest(user::lower(acc, count)));\n}\n");
 }
 
 /* ---- the whole text ---- */
@@ -493,20 +495,25 @@ void tally_cuda_texts_free(tally_cuda_texts *texts) {
     texts->count = 0;
 }
 
-/* The texts of the parts, all with the same beginning, which is released. */
-static tally_status make_texts(tally_text *beginning, tally_cuda_texts *texts) {
-    bool failed = beginning->failed;
-    memset(texts->text, 0, sizeof texts->text);
-    for (size_t k = 0; k < texts->count && !failed; k++) {
-        tally_text text = {0};
-        tally_text_add(&text, beginning->bytes);
-        for (const char *const *file = texts->part[k]; *file; file++) {
-            tally_cuda_arguments_add(&text, *file);
-            tally_text_add(&text, *file);
-        }
-        texts->text[k] = text.bytes;
-        failed = text.failed;
+/* Adds a text: the beginning and a part, or what a kernel needs of it. */
+static bool add_text(tally_cuda_texts *texts, const tally_text *beginning, const char *const *part,
+                     const char *kernel) {
+    tally_text text = {0};
+    tally_text_add(&text, beginning->bytes);
+    for (; *part; part++) {
+        tally_cuda_arguments_add(&text, *part);
+        tally_text_add(&text, *part);
     }
+    char *const pruned = kernel && !text.failed ? tally_cuda_prune(text.bytes, kernel) : NULL;
+    if (kernel) {
+        free(text.bytes);
+        text = (tally_text){.bytes = pruned, .failed = !pruned};
+    }
+    texts->text[texts->count++] = text.bytes;
+    return !text.failed;
+}
+
+static tally_status end_texts(tally_text *beginning, bool failed, tally_cuda_texts *texts) {
     free(beginning->bytes);
     if (!failed)
         return TALLY_OK;
@@ -514,10 +521,12 @@ static tally_status make_texts(tally_text *beginning, tally_cuda_texts *texts) {
     return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");
 }
 
-tally_status tally_cuda_specialize(const tally_computation *c, int architecture, uint32_t parts,
+tally_status tally_cuda_specialize(const tally_computation *c, int architecture, const bool *wanted,
                                    tally_cuda_texts *texts) {
     tally_cuda_sizes sizes;
     tally_text beginning = {0};
+    const char *const *parts[TALLY_CUDA_MOST_PARTS];
+    bool made[TALLY_CUDA_KERNELS] = {false};
     if (tally_cuda_has_states(c)) {
         tally_computation states;
         tally_cuda_computation_of_states(c, &states);
@@ -529,13 +538,18 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
         tally_cuda_sizes_of(c, architecture, &sizes);
         add_beginning(&beginning, c, architecture, &sizes);
     }
-    const char *const *all[TALLY_CUDA_MOST_PARTS];
-    const size_t count = tally_cuda_parts_of(c, &sizes, all);
+    const size_t count = tally_cuda_parts_of(c, &sizes, parts);
+    bool failed = beginning.failed;
     texts->count = 0;
-    for (size_t k = 0; k < count; k++)
-        if (parts >> k & 1)
-            texts->part[texts->count++] = all[k];
-    return make_texts(&beginning, texts);
+    for (size_t part = 0; part < count; part++)
+        for (unsigned k = 0; k < TALLY_CUDA_KERNELS && !failed; k++) {
+            if (made[k] || (wanted && !wanted[k]) || !tally_cuda_part_has(parts[part], k))
+                continue;
+            made[k] = true;
+            texts->kernel[texts->count] = k;
+            failed = !add_text(texts, &beginning, parts[part], tally_cuda_kernel_names[k]);
+        }
+    return end_texts(&beginning, failed, texts);
 }
 
 tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally_words_form *form, int architecture,
@@ -545,9 +559,9 @@ tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally
     tally_cuda_sizes_of(c, architecture, &sizes);
     add_beginning(&beginning, c, architecture, &sizes);
     add_states(&beginning, c, form, 0);
-    texts->count = 1;
-    texts->part[0] = tally_cuda_part_of_carry;
-    return make_texts(&beginning, texts);
+    texts->count = 0;
+    const bool failed = beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_carry, "carry_of_states");
+    return end_texts(&beginning, failed, texts);
 }
 
 tally_status tally_cuda_specialize_rebase(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
@@ -555,7 +569,7 @@ tally_status tally_cuda_specialize_rebase(const tally_computation *c, int archit
     tally_text beginning = {0};
     tally_cuda_sizes_of(c, architecture, &sizes);
     add_beginning(&beginning, c, architecture, &sizes);
-    texts->count = 1;
-    texts->part[0] = tally_cuda_part_of_rebase;
-    return make_texts(&beginning, texts);
+    texts->count = 0;
+    const bool failed = beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_rebase, NULL);
+    return end_texts(&beginning, failed, texts);
 }

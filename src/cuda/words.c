@@ -27,8 +27,7 @@ static uint64_t outer_of(const tally_cuda_plan *plan, const tally_shape *shape) 
 }
 
 static void cut_states(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    const tally_cuda_plan *of = plan_of_states(plan);
-    tally_cuda_cut_make(of->device, &of->gpu.base.computation, &of->sizes, of->resident, shape, cut);
+    tally_cuda_cut_make(plan_of_states(plan), shape, cut);
 }
 
 void tally_cuda_words_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {

@@ -52,11 +52,11 @@ static way way_of(const tally_cuda_cut *cut) {
 }
 
 static bool is_one_way(const tally_plan *base, uint64_t n, uint64_t m) {
-    const tally_cuda_plan *plan = (const tally_cuda_plan *)base;
+    tally_cuda_plan *plan = (tally_cuda_plan *)base; /* a cut may ask it for kernels */
     const tally_shape shapes[2] = {{1, n, 1, 0}, {1, m, 1, 0}};
     tally_cuda_cut cuts[2];
     for (int k = 0; k < 2; k++)
-        tally_cuda_cut_make(plan->device, &base->computation, &plan->sizes, plan->resident, &shapes[k], &cuts[k]);
+        tally_cuda_cut_make(plan, &shapes[k], &cuts[k]);
     if (cuts[0].path != cuts[1].path)
         return false;
     const way a = way_of(&cuts[0]), b = way_of(&cuts[1]);

@@ -181,14 +181,13 @@ static void name_of(const entry *e, char name[128]) {
 static tally_status add_carry(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
     tally_words_form form;
     tally_cuda_texts carry;
-    if (!c->entry || c->exact || texts->count == TALLY_CUDA_MOST_PARTS)
+    if (!c->entry || c->exact || texts->count == TALLY_CUDA_MOST_TEXTS)
         return TALLY_OK;
     tally_status status = tally_words_form_of(c, &form);
     if (status == TALLY_OK)
         status = tally_cuda_specialize_carry(c, &form, architecture, &carry);
     if (status != TALLY_OK)
         return status;
-    texts->part[texts->count] = carry.part[0];
     texts->text[texts->count++] = carry.text[0];
     return TALLY_OK;
 }
@@ -201,7 +200,7 @@ typedef struct job {
     int architecture;
     const char *more_option; /* or NULL */
     tally_cuda_texts texts;
-    char *logs[TALLY_CUDA_MOST_PARTS]; /* as tally_cuda_compile gives them */
+    char *logs[TALLY_CUDA_MOST_TEXTS]; /* as tally_cuda_compile gives them */
     bool failed;
 } job;
 
@@ -223,7 +222,7 @@ static bool begin(job *j, const entry *e, int architecture, char name[128], tall
     tally_status status = tally_computation_decide(&desc, &c);
     c.in_window = (e->flags & IN_WINDOW) != 0;
     if (status == TALLY_OK)
-        status = tally_cuda_specialize(&c, architecture, TALLY_CUDA_ALL_PARTS, &j->texts);
+        status = tally_cuda_specialize(&c, architecture, NULL, &j->texts);
     if (status == TALLY_OK && tally_is_scan(&c))
         status = add_carry(&c, architecture, &j->texts);
     if (status == TALLY_OK && sizes)

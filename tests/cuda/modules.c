@@ -8,8 +8,10 @@
 #include "support.h"
 
 #include "cuda/compiler.h"
+#include "cuda/launch.h"
 #include "cuda/loading.h"
 #include "cuda/module.h"
+#include "cuda/path.h"
 
 static fake_driver_state *driver;
 static fake_nvrtc_state *compiler;
@@ -261,12 +263,20 @@ __attribute__((noinline)) static void leave_on_the_stack(int byte) {
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
+static void load_all(tally_cuda_plan *plan) {
+    for (unsigned k = 0; k < TALLY_CUDA_KERNELS; k++) {
+        tally_cuda_wanted wanted = {.count = 0};
+        tally_cuda_want(&wanted, plan, ((const tally_cuda_kernel_number *)&plan->kernels)[k]);
+        assert_ok(tally_cuda_load_wanted(&wanted));
+    }
+}
+
 static void make_plan(tally_op op, tally_form form, tally_grouping grouping) {
     tally_desc desc = describe(op, form, TALLY_F32);
     tally_plan *plan;
     desc.grouping = grouping;
     assert_ok(tally_plan_create(device, &desc, &plan));
-    assert_ok(tally_cuda_load_all((tally_cuda_plan *)plan));
+    load_all((tally_cuda_plan *)plan);
     tally_plan_destroy(plan);
 }
 
@@ -288,7 +298,7 @@ static void kernels_are_compiled_when_they_are_wanted(void **state) {
     assert_ok(tally_plan_create(device, &desc, &made));
     tally_cuda_plan *plan = (tally_cuda_plan *)made;
     assert_int_equal(compiler->compilations, 0);
-    assert_true(tally_cuda_lacks_parts(plan));
+    assert_true(tally_cuda_lacks_kernels(plan));
     for (int time = 0; time < 2; time++) {
         tally_cuda_wanted wanted = {.count = 0};
         tally_cuda_want(&wanted, plan, plan->kernels.fold_columns);
@@ -297,9 +307,49 @@ static void kernels_are_compiled_when_they_are_wanted(void **state) {
         assert_ok(tally_cuda_load_wanted(&wanted));
         assert_int_equal(compiler->compilations, 2);
     }
-    assert_ok(tally_cuda_load_all(plan));
-    assert_false(tally_cuda_lacks_parts(plan));
+    load_all(plan);
+    assert_false(tally_cuda_lacks_kernels(plan));
     tally_plan_destroy(made);
+}
+
+/* What a first run compiles; the other kernels of its plan may never be needed. */
+static void a_run_compiles_the_kernels_that_it_launches(void **state) {
+    static const struct {
+        tally_op op;
+        tally_form form;
+        tally_grouping grouping;
+        tally_shape shape;
+        int texts;
+    } runs[] = {{TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, {1, 1 << 24, 1, 0}, 2},
+                {TALLY_SUM, TALLY_REDUCE, TALLY_AXIS, {1, 5000, 300, 0}, 2},
+                {TALLY_MAX, TALLY_REDUCE, TALLY_SEGMENTS, {1, 1 << 24, 1, 1000}, 4},
+                /* those of its offsets are there */
+                {TALLY_MIN, TALLY_REDUCE, TALLY_SEGMENTS, {1, 1 << 24, 1, 1000}, 2},
+                {TALLY_SUM, TALLY_REDUCE, TALLY_KEYS, {1, 1 << 24, 1, 0}, 3},
+                {TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES, {1, 1 << 26, 1, 0}, 1},
+                {TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES, {1, 1 << 10, 1, 0}, 1},
+                {TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_AXIS, {1, 5000, 300, 0}, 1}};
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(runs); k++) {
+        tally_desc desc = describe(runs[k].op, runs[k].form, TALLY_F32);
+        tally_args args = TALLY_ARGS_INIT;
+        tally_cuda_wanted wanted = {.count = 0};
+        tally_cuda_cut cut;
+        tally_plan *plan;
+        const int before = compiler->compilations;
+        desc.grouping = runs[k].grouping;
+        args.shape = runs[k].shape;
+        args.out_bytes = 1 << 30;
+        assert_ok(tally_plan_create(device, &desc, &plan));
+        tally_cuda_cut_make((tally_cuda_plan *)plan, &args.shape, &cut);
+        const tally_cuda_launch launch = {
+            .plan = (tally_cuda_plan *)plan, .args = &args, .cut = &cut, .wanted = &wanted};
+        assert_ok(tally_cuda_launch_all(&launch));
+        assert_ok(tally_cuda_load_wanted(&wanted));
+        if (compiler->compilations - before != runs[k].texts)
+            fail_msg("run %zu compiled %d texts", k, compiler->compilations - before);
+        tally_plan_destroy(plan);
+    }
 }
 
 /* Their texts must follow from the computation alone. */
@@ -499,6 +549,7 @@ int main(void) {
         ON_A_DEVICE(of_many_threads_none_waits_for_a_failure),
         ON_A_DEVICE(kernels_of_computations_are_found_on_disk),
         ON_A_DEVICE(kernels_are_compiled_when_they_are_wanted),
+        ON_A_DEVICE(a_run_compiles_the_kernels_that_it_launches),
         ON_A_DEVICE(the_commonest_computations_are_prebuilt),
         ON_A_DEVICE(several_are_compiled_side_by_side),
         ON_A_DEVICE(on_the_calling_thread_if_there_is_to_be_one),

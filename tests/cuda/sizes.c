@@ -4,6 +4,7 @@
  */
 #include "cuda/parts.h"
 #include "cuda/sizes.h"
+#include "cuda/specialize.h"
 
 #include "support.h"
 
@@ -87,9 +88,13 @@ static void texts_fit(void **state) {
                                 tally_cuda_sizes sizes;
                                 tally_cuda_sizes_of(&c, devices[device].architecture, &sizes);
                                 const size_t count = tally_cuda_parts_of(&c, &sizes, parts);
-                                if (count > TALLY_CUDA_MOST_PARTS)
+                                size_t texts = 0;
+                                for (size_t part = 0; part < count; part++)
+                                    for (size_t k = 0; k < TALLY_CUDA_KERNELS; k++)
+                                        texts += tally_cuda_part_has(parts[part], k);
+                                if (count > TALLY_CUDA_MOST_PARTS || texts > TALLY_CUDA_MOST_TEXTS)
                                     fail_msg("%s of %s, grouping %d, form %d: %zu texts", tally_op_name(desc.op),
-                                             tally_dtype_name(desc.in), grouping, form, count);
+                                             tally_dtype_name(desc.in), grouping, form, texts);
                             }
                             checked++;
                         }

@@ -73,7 +73,7 @@ enum {
     /* The error of a product below 2^-969 may be too small for a double. */
     LEAST_FIELD = HAS_TWO_TERMS ? 1023 - 969 : 0
 };
-constexpr uint32 NO_VALUE = 0xffffffffu;
+[[maybe_unused]] constexpr uint32 NO_VALUE = 0xffffffffu;
 
 inline int lane_of() {
     return threadIdx.x % WARP;

@@ -67,7 +67,7 @@ constexpr bool ARE_FEW_WORDS = SCAN_WORDS <= 16;
 #else
 #define OF_WORDS __noinline__
 #endif
-constexpr int WORDS_AT_ONCE = ARE_FEW_WORDS ? SCAN_WORDS : 1;
+[[maybe_unused]] constexpr int WORDS_AT_ONCE = ARE_FEW_WORDS ? SCAN_WORDS : 1;
 
 template <class A> inline A identity_as() {
     A r;
@@ -264,10 +264,13 @@ inline uint64 bits_of_magnitude(const unrounded &u, uint32 saw, bool negative) {
 }
 
 #if IN_WINDOW
-__noinline__ uint64 bits_of_sum(acc_t acc) {
+#define OF_SUM __noinline__
+typedef acc_t summed;
 #else
-inline uint64 bits_of_sum(const acc_t &acc) {
+#define OF_SUM inline
+typedef const acc_t &summed;
 #endif
+OF_SUM uint64 bits_of_sum(summed acc) {
     const uint32 saw = saw_of(acc);
     uint64 bits;
     if (is_decided(saw, &bits))

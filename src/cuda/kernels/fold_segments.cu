@@ -326,7 +326,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     wait_for_copies<0>();
     __syncthreads();
     acc_t whole = identity_as<acc_t>();
-    const bool are_short = heads > FOLD_RESULTS;
+    const bool are_short = !IS_IN_PLACE && heads > FOLD_RESULTS;
     if (!are_short && (heads || g.open))
         whole = fold_tile(s, t, heads);
     if (is_speculative) {

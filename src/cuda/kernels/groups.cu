@@ -51,7 +51,7 @@ template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 t
     __syncthreads();
     findings f = {NOT_FOUND, NOT_FOUND};
     const uint64 low = tile << p.tile_bits, high = (tile + Tiles - 1) << p.tile_bits;
-#pragma unroll 4
+#pragma unroll 1
     for (uint64 g = threadIdx.x; g < p.segments; g += BLOCK) {
         const uint64 begin = begin_of(p, g), end = begin_of(p, g + 1);
         look_at(&f, g, (index_t)begin, (index_t)end, p.n);

@@ -227,7 +227,7 @@ constexpr bool IN_ORDER =
 #endif
 /* Of wide elements by keys, and of places of extremes by groups, code for more than one way was slower: sums of 30 million
  * f32 by keys took 146 us on an H200 and 117 without, argmax of 60 million f32 by segments 411 and 327. */
-constexpr bool KEEPS_ONE_WAY =
+[[maybe_unused]] constexpr bool KEEPS_ONE_WAY =
     sizeof(in_t) >= 4 && !FINDS_PLACES &&
     (GROUPS == KEYS || (IS_INDEXED && (GROUPS == SEGMENTS || GROUPS == ROWS)));
 /* Results SHIFT as far behind a multiple of 16 as they will lie in memory, so that bulk copies write them to any

@@ -2,7 +2,7 @@
  * which specialize.c makes, go through an accumulator's components. */
 
 enum { HEAD = 2 };
-constexpr int64 NOT_A_NUMBER_WORD = 0x7ff8000000000000ll, LEAST_WORD = (int64)(1ull << 63);
+[[maybe_unused]] constexpr int64 NOT_A_NUMBER_WORD = 0x7ff8000000000000ll, LEAST_WORD = (int64)(1ull << 63);
 
 /* ---- components as integers, or as the bits of doubles ---- */
 
