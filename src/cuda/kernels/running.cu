@@ -409,7 +409,7 @@ struct integer_sums {
  * have exact sums. Halves have distances from the first of them in floats: 128 elements may cost 7 of 24 bits, and
  * results have 11. */
 #if BRIEF_MOMENTS == 1
-template <class A> struct brief : integer_sums {
+template <class A> struct brief_sums : integer_sums {
     enum { LIMIT = 4096 };
     uint32 count = 0;
 
@@ -430,8 +430,9 @@ template <class A> struct brief : integer_sums {
     result_t result(uint64) const {
         return variance_of(0, spread(count), small_number(count));
     }
+};
 #else
-template <class A> struct brief {
+template <class A> struct brief_sums {
     enum { LIMIT = 128 };
     float shift = 0, distances = 0, squares = 0;
     uint32 count = 0;
@@ -451,13 +452,15 @@ template <class A> struct brief {
     result_t result(uint64) const {
         return variance_of(distances, squares, small_number(count));
     }
+};
 #endif
+template <class A> struct brief : brief_sums<A> {
     void append(value_t x, value_t y, uint64 i) {
-        add(x, y, i);
+        this->add(x, y, i);
     }
     void append_or_begin(bool is_first, value_t x, value_t y, uint64 i) {
         *this = is_first ? brief() : *this;
-        add(x, y, i);
+        this->add(x, y, i);
     }
 };
 #else
