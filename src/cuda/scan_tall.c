@@ -47,9 +47,11 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t pitch = are_narrow ? inner * c->in_bytes : round_up(across * bytes, VECTOR) + VECTOR;
     const uint64_t inputs = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1;
     const uint64_t result = c->out_bytes * c->per_result;
-    /* in the place of elements, or in memory of their own if a row of them is narrow, too */
+    /* in the place of elements, or in memory of their own if a row of them is narrow, too, or if threads take elements
+     * out of words, which their neighbours' results would be in */
     const bool are_staged = are_narrow && (result == c->in_bytes || inner * result < WIDE_RESULTS);
-    const uint64_t of_results = are_staged && result != c->in_bytes ? inner * result : 0;
+    const bool are_in_place = result == c->in_bytes && width == 1;
+    const uint64_t of_results = are_staged && !are_in_place ? inner * result : 0;
     const uint64_t fair =
         divide_up(extent * outer * panels, (uint64_t)device->multiprocessors * WANTED_BLOCKS * strands);
     const uint64_t room = most(1, least(sizes->tall.items, TILE_BYTES / ((inputs * pitch + of_results) * strands)));
