@@ -426,7 +426,7 @@ static void column_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 }
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    const bool has_long_terms = c->in_bytes == 2 && tally_cuda_exact_has_products(c);
+    const bool has_long_terms = c->exact && c->in_bytes == 2 && tally_cuda_exact_has_products(c);
     s->exact.vectors = c->monoid == TALLY_MONOID_dot || has_long_terms ? 2 : 4;
 }
 

@@ -55,6 +55,8 @@ var/keys/inclusive/f32/fast --quick
 logsumexp/segments/inclusive/f64/fast --quick
 var/keys/reduce/f32/fast --quick
 var/segments/inclusive/f32/fast
+user_ends/axis/reduce/ --only user --quick
+user_often/axis/reduce/ --only user --quick
 std/segments/reduce/u16/fast --quick
 var/all_values/inclusive/u16/fast --quick
 std/keys/inclusive/i8/fast --quick

@@ -62,29 +62,29 @@ template <int Width, class Lane> inline void add_some_rows(const stretch<Width> 
         to += i + (s.aligned ? 1 : 2) * Width <= s.end;
         end += i < s.end;
     }
-    if (from < to) {
-        words_across<Width> of_x[AHEAD], of_y[HAS_SECOND ? AHEAD : 1];
-        few<in_t, Width> x[AHEAD], y[AHEAD];
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            if (u < from || u >= to)
-                continue;
-            of_x[u].load_from(s.x + s.at + u * s.step);
-            if (HAS_SECOND)
-                of_y[u].load_from(s.y + s.at + u * s.step);
-        }
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            x[u] = of_x[u].elements();
-            if (HAS_SECOND)
-                y[u] = of_y[u].elements();
-        }
-        add_loaded<Width, AHEAD>(s, number, x, y, from, to, [](int) { return Width; }, lanes);
-    }
 #pragma unroll 1
-    for (int u = 0; u < end; u++) {
-        if (u >= from && u < to)
+    for (int u = 0; u < end; u++) { /* in order, which an operator of the caller's may show */
+        if (u == from && from < to) {
+            words_across<Width> of_x[AHEAD], of_y[HAS_SECOND ? AHEAD : 1];
+            few<in_t, Width> x[AHEAD], y[AHEAD];
+#pragma unroll
+            for (int v = 0; v < AHEAD; v++) {
+                if (v < from || v >= to)
+                    continue;
+                of_x[v].load_from(s.x + s.at + v * s.step);
+                if (HAS_SECOND)
+                    of_y[v].load_from(s.y + s.at + v * s.step);
+            }
+#pragma unroll
+            for (int v = 0; v < AHEAD; v++) {
+                x[v] = of_x[v].elements();
+                if (HAS_SECOND)
+                    y[v] = of_y[v].elements();
+            }
+            add_loaded<Width, AHEAD>(s, number, x, y, from, to, [](int) { return Width; }, lanes);
+            u = to - 1;
             continue;
+        }
         const uint64 i = s.at + u * s.step;
         const int left = s.end - i < Width ? (int)(s.end - i) : Width;
         few<in_t, Width> x = {}, y = {};
