@@ -4,9 +4,9 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
+#include "cpu/columns.h"
 #include "cpu/components.h"
 #include "cpu/lower.h"
-#include "cpu/reduce.h"
 #include "cpu/scratch.h"
 
 /* Elements of a block: more of those that are bytes. */

@@ -8,9 +8,4 @@
  * accumulators there, and 'index' is the number of elements that each group had before this piece. */
 tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *into);
 
-/* acc[0 .. inner - 1] = the columns of 'rows' packed rows; acc has room for tally_cpu_columns_room accumulators. */
-uint64_t tally_cpu_columns_room(uint64_t inner);
-void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t inner,
-                               uint64_t index, void *acc);
-
 #endif

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/columns.h"
 #include "cpu/exact.h"
 #include "cpu/lifted.h"
 #include "cpu/logsumexp_running.h"
 #include "cpu/lone.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
-#include "cpu/reduce.h"
 #include "cpu/scan.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
