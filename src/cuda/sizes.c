@@ -352,7 +352,7 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     s->fold_stages = s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c);
-    const unsigned in = (unsigned)c->in_bytes;
+    const unsigned in = (unsigned)most(c->in_bytes, 1);
     const unsigned result = s->fold_stages ? s->slot_bytes : (unsigned)(c->out_bytes * c->per_result);
     /* By segments, results that are wider than elements have a place of their own, for a quarter as many, as shorter
      * segments go by merged_segments.cu; else tiles would have few elements. A thread takes twice as many narrow
