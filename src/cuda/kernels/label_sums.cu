@@ -292,12 +292,12 @@ template <bool Halves> struct word_table {
         }
         if constexpr (Halves) {
             add_halves<Count>(word, at, hot);
-            return;
-        }
+        } else {
 #pragma unroll
-        for (int j = 0; j < Count; j++)
-            if (IS_WINDOW || (uint32)word[j])
-                add_shared_only(words + (TABLE_WORDS - 1) * pitch + at[j], (uint32)word[j]);
+            for (int j = 0; j < Count; j++)
+                if (IS_WINDOW || (uint32)word[j])
+                    add_shared_only(words + (TABLE_WORDS - 1) * pitch + at[j], (uint32)word[j]);
+        }
     }
 
     /* The highest words, in halves. An addition may pass what a half holds. It sees so by what stood there: so nothing

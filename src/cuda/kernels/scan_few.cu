@@ -215,7 +215,9 @@ template <int Extent> struct few_rows {
     }
 };
 
-constexpr int FEW_BLOCKS = MOMENTS || IS_LOGSUMEXP || HAS_SECOND || sizeof(acc_t) > 8 ? 4 : 6;
+/* Before sm_80 a multiprocessor has 1024 threads. */
+constexpr int FEW_BLOCKS =
+    MOMENTS || IS_LOGSUMEXP || HAS_SECOND || sizeof(acc_t) > 8 || TALLY_ARCHITECTURE < 80 ? 4 : 6;
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FEW_BLOCKS) scan_few(scan_few_args p) {
     if (p.extent == 1)
