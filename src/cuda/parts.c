@@ -319,10 +319,10 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
                : tally_cuda_finds_places(c) ? scan_of_places
                : tally_cuda_has_terms(c)    ? scan_of_terms
                                             : scan);
-    if (has_extent)
+    if (has_extent) {
         add(l, scan_of_slabs);
-    if (has_extent)
         add(l, scan_of_few);
+    }
     if (has_extent && sizes->tall.items)
         add(l, tall);
     if (has_extent && sizes->scan.strand)

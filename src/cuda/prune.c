@@ -119,8 +119,8 @@ static void skip_angles(const char **at, const char *end) {
         w = next_word(at, end);
 }
 
-/* Of a function those words before a parenthesis, of a variable that before '=', '[' or the end; of an enumeration also
- * what stands in its braces. Returns false if there are none that could be found. */
+/* Notes the names that a declaration gives. A function's name stands before a parenthesis. A variable's stands before
+ * '=', '[' or the end. An enumeration gives the names in its braces, too. Returns false if no name is found. */
 static bool declare_names(pruner *p, const char *begin, const char *end) {
     const size_t before = p->declaration_count;
     const char *at = begin;

@@ -44,7 +44,7 @@ struct known {
     uint32 before, all, fresh;
 };
 
-/* Of the tiles before 'first', and of all. All threads of the block call this. */
+/* Adds up what the tiles have: those before 'first', and all. All threads of the block call this. */
 inline known add_tiles(const groups_args &p, uint32 first) {
     enum { AT_A_TIME = 4 };
     __shared__ known of_warp[WARPS];
