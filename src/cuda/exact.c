@@ -6,11 +6,16 @@
 #include "core/status.h"
 #include "cuda/accumulator.h"
 #include "cuda/group_words.h"
+#include "cuda/marks.h"
 #include "gpu/plan.h"
 
 enum {
     LONG_ROW = 8192, /* from this many elements on thread blocks share a row; one warp has a shorter row */
     WARPS = TALLY_CUDA_BLOCK / 32,
+    /* Blocks share a row so that each has some TILES, and are at most TURNS as many as the device holds: then those that
+     * get memory sooner have more. */
+    TURNS = 4,
+    TILES = 24,
     SAW_MINUS_ZERO = 16 /* of exact_scan.cu */
 };
 
@@ -24,7 +29,8 @@ static bool has_long_rows(const tally_computation *c, const tally_shape *shape) 
 static uint64_t blocks_a_row(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                              uint64_t rows, uint64_t extent) {
     const uint64_t tile = (uint64_t)TALLY_CUDA_BLOCK * sizes->exact.vectors * 16 / c->in_bytes;
-    return most(1, least(divide_up(extent, tile), resident / rows));
+    const uint64_t tiles = divide_up(extent, tile), at_once = least(tiles, resident / rows);
+    return most(1, most(at_once, least(tiles / TILES, TURNS * resident / rows)));
 }
 
 void tally_cuda_exact_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
@@ -48,9 +54,11 @@ void tally_cuda_exact_cut(tally_cuda_plan *plan, const tally_shape *shape, tally
         cut->exact.blocks = blocks_a_row(c, sizes, resident, cut->groups, shape->extent);
         if (cut->exact.blocks > 1)
             cut->partials = tally_cuda_place(cut, cut->groups * sizes->slot_bytes);
-    } else if (grouping != TALLY_AXIS) {
-        cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+        cut->early_bytes = cut->bytes;
+        return;
     }
+    if (grouping != TALLY_AXIS)
+        cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->zeroed_bytes = cut->bytes;
     if (grouping == TALLY_KEYS)
         tally_cuda_heads_cut(sizes, shape, cut);
@@ -204,7 +212,10 @@ tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
         return launch_keys(l, &args);
     if (!cut->exact.blocks)
         return tally_cuda_enqueue(l, l->plan->kernels.exact_groups, grid_for(l, cut->groups), &args, what);
-    const tally_cuda_grid grid = {
-        .x = cut->exact.blocks, .y = least(cut->groups, TALLY_CUDA_MOST_GRID_Y), .threads = TALLY_CUDA_BLOCK};
-    return tally_cuda_enqueue(l, l->plan->kernels.exact_rows, grid, &args, what);
+    const tally_cuda_grid grid = {.x = cut->exact.blocks,
+                                  .y = least(cut->groups, TALLY_CUDA_MOST_GRID_Y),
+                                  .threads = TALLY_CUDA_BLOCK,
+                                  .starts_early = cut->exact.blocks > 1};
+    const tally_status status = cut->exact.blocks > 1 ? tally_cuda_clear_early(l) : TALLY_OK;
+    return status == TALLY_OK ? tally_cuda_enqueue(l, l->plan->kernels.exact_rows, grid, &args, what) : status;
 }

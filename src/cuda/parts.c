@@ -199,7 +199,7 @@ static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns,
         tally_cuda_kernels_variance, tally_cuda_kernels_exact_round
 #define EXACT_PIECES tally_cuda_kernels_exact_pieces, entry_clear_totals, entry_lower_totals
 
-static const char *const exact_rows[] = {EXACT, tally_cuda_kernels_exact_rows, NULL};
+static const char *const exact_rows[] = {tally_cuda_kernels_clear_words, EXACT, tally_cuda_kernels_exact_rows, NULL};
 static const char *const exact_pieces[] = {EXACT, EXACT_PIECES, NULL};
 static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_groups, EXACT_PIECES, NULL};
 static const char *const exact_segments[] = {tally_cuda_kernels_offsets, entry_check_segments, EXACT,

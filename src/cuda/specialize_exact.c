@@ -6,9 +6,8 @@
 #include "gpu/plan.h"
 
 /* Thread blocks a multiprocessor, for which registers must do. With 4 the compiler spilled and f32 took 2.6 times as
- * long. Sums of 16-bit types hide their loads with 3, whose threads have 64 bytes under way; with 4 and 32 bytes they
- * took 1.05 (f16) to 1.12 times as long. */
-enum { ROW_BLOCKS = 2, NARROW_ROW_BLOCKS = 3 };
+ * long. */
+enum { ROW_BLOCKS = 2, NARROW_ROW_BLOCKS = 4 };
 
 enum { FINISH_SUM, FINISH_MEAN, FINISH_ROOT };
 

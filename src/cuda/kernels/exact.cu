@@ -28,20 +28,23 @@ enum {
     VECTOR = 16 / sizeof(in_t),
     ITEMS = VECTOR * VECTORS, /* elements that a lane loads at a time */
     TILE = WARP * ITEMS,
-    LOADS_AHEAD = sizeof(in_t) == 2 && !PRODUCTS,  /* narrow items leave registers for the next tile's items, too */
     HAS_TWO_TERMS = PRODUCTS && sizeof(in_t) == 8, /* a product is its rounded value and the error of that */
     ADDITIONS_LOG = 11,                            /* a level takes 2^11 additions before it must be emptied ... */
     ADDITIONS = 1 << ADDITIONS_LOG,
     LEVEL_BITS = 52 - ADDITIONS_LOG, /* ... which leaves this many bits for a value */
-    /* Values of few bits need not be split: each goes whole to the level of its exponent. */
-    BY_EXPONENT = !PRODUCTS && SIGNIFICAND == 8,
-    LEVEL_STEP = BY_EXPONENT ? LEVEL_BITS - SIGNIFICAND : LEVEL_BITS, /* from a level's top to the next one's */
     /* A window's terms are less than 2^top and multiples of 2^(top - SPAN). Level l is 1.5 * 2^m, m = top + 12 - 41 l:
      * 2^11 terms of at most 2^top stay within half a binade of it. Its unit is 2^(m - 52). Residuals are at most half a
      * unit, 2^(top - 41 (l + 1)), as the next level requires. The last level's unit must divide all terms: 2^(top -
-     * SPAN). By exponent, level l takes the values of exponents from top - 33 (l + 1) on: its unit divides values of 8
-     * bits. */
-    SPAN = LEVELS * LEVEL_STEP + (BY_EXPONENT ? SIGNIFICAND : 0) - 1,
+     * SPAN). */
+    SPAN = LEVELS * LEVEL_BITS - 1,
+    /* Elements of 16 bits have few bits. So a lane adds up a CHAIN of them as a double, and only these sums, of less than
+     * 2^(top + CHAIN_LOG), go to the levels. A double holds them if elements are WHOLE: multiples of 2^(top - WHOLE_SPAN).
+     * Else a chain is two doubles, one of them for elements below 2^(top - PARTED_AT). */
+    CHAIN_LOG = 3,
+    CHAIN = 1 << CHAIN_LOG,
+    ARE_CHAINED = sizeof(in_t) == 2 && !PRODUCTS,
+    WHOLE_SPAN = ARE_CHAINED && SPAN > 53 - CHAIN_LOG ? 53 - CHAIN_LOG : SPAN,
+    PARTED_AT = 40,
     WORD_DEPOSITS = 30000, /* deposits that a word takes, each less than 2^16: together well below 2^31 */
     SLACK = 3              /* free bits above the largest term, so that the next tiles fit, too */
 };
@@ -65,7 +68,7 @@ enum {
                : NARROW            ? 128
                                    : 1010,
     LEAST_TOP = HAS_CONSTANT_WINDOW ? (int)MOST_TOP
-                : PACKED            ? (LEVELS - 1) * LEVEL_STEP - ADDITIONS_LOG - BIAS /* no level is subnormal */
+                : PACKED            ? (LEVELS - 1) * LEVEL_BITS - ADDITIONS_LOG - BIAS /* no level is subnormal */
                 : NARROW            ? -126
                                     : SPAN - 1074,
     /* Packed elements become doubles by moving bits, which makes them smaller by a power of two: see scaled_lower(). */

@@ -33,20 +33,14 @@ template <int L> struct levels {
     double level[L];
 
     static double start(int top, int l) {
-        return __hiloint2double((top + ADDITIONS_LOG + 1 - l * LEVEL_STEP + 1023 - SCALE_LOG) << 20 | 1 << 19, 0);
+        return __hiloint2double((top + ADDITIONS_LOG + 1 - l * LEVEL_BITS + 1023 - SCALE_LOG) << 20 | 1 << 19, 0);
     }
     void clear(int top) {
 #pragma unroll
         for (int l = 0; l < L; l++)
             level[l] = start(top, l);
     }
-    void add(double x, int top) {
-        if (BY_EXPONENT)
-            add_by_exponent(x, top);
-        else
-            add_split(x);
-    }
-    void add_split(double x) {
+    void add(double x) {
 #pragma unroll
         for (int l = 0; l < L - 1; l++) {
             double next = __dadd_rn(level[l], x);
@@ -54,20 +48,6 @@ template <int L> struct levels {
             level[l] = next;
         }
         level[L - 1] = __dadd_rn(level[L - 1], x);
-    }
-    /* Compares exponents by comparing doubles, because the integer units are the busier ones here. */
-    void add_by_exponent(double x, int top) {
-        bool placed = false;
-#pragma unroll
-        for (int l = 0; l < L - 1; l++) {
-            int field = top - (l + 1) * LEVEL_STEP + BIAS;
-            bool here = fabs(x) >= __hiloint2double((field > 0 ? field : 0) << 20, 0);
-            if (here && !placed)
-                level[l] = __dadd_rn(level[l], x);
-            placed = placed || here;
-        }
-        if (!placed)
-            level[L - 1] = __dadd_rn(level[L - 1], x);
     }
     /* Adds the warp's levels to the words. A level stays within its binade, so its bits minus its first bits, taken as
      * integers, count its units. */
@@ -79,7 +59,7 @@ template <int L> struct levels {
             int64 units = join_warp(mine, [](int64 a, int64 b) { return a + b; });
             if (lane_of() == l)
                 deposit(sum.words, units < 0 ? 0 - (uint64)units : (uint64)units, units < 0,
-                        top + ADDITIONS_LOG + 1 - l * LEVEL_STEP - 52 - Number::BOTTOM_BIT);
+                        top + ADDITIONS_LOG + 1 - l * LEVEL_BITS - 52 - Number::BOTTOM_BIT);
         }
         clear(top);
     }
@@ -100,7 +80,7 @@ struct bins {
         LAST_FIELD = 2 * BIAS + 1, /* of infinities and NaNs */
         /* Bins of bf16 have 32 bits for the values of eight exponents, of which the first bin has seven and the numbers
          * below; others have 64 bits for 32 exponents. */
-        ARE_SHORT = BY_EXPONENT,
+        ARE_SHORT = ARE_CHAINED && !HAS_CONSTANT_WINDOW,
         STEP = ARE_SHORT ? 8 : 32,
         BIN_BOTTOM = (ARE_SHORT ? 0 : 1) - BIAS - FRACTION,
         COUNT = ARE_SHORT ? 32 : (LAST_FIELD - 2) / 32 + 1,
@@ -174,14 +154,16 @@ struct window {
     levels<LEVELS> terms;
     bins others; /* of tiles that fit no window */
     int top;
-    int additions; /* to each level since it was emptied */
+    bool is_whole; /* see WHOLE_SPAN */
+    int additions; /* elements since the levels were emptied */
     /* A tile fits if its highest field is below high_from and its lowest not below low_until. */
     uint32 high_from, low_until;
 
-    void place(int at) {
+    void place(int at, bool whole) {
         top = at;
+        is_whole = whole;
         additions = 0;
-        int field = top - SPAN + SIGNIFICAND - 1 + BIAS;
+        int field = top - (is_whole ? WHOLE_SPAN : SPAN) + SIGNIFICAND - 1 + BIAS;
         if (field < LEAST_FIELD)
             field = LEAST_FIELD;
         high_from = (uint32)(top + BIAS) << FIELD_AT;
@@ -206,13 +188,15 @@ struct window {
         if (low == NO_VALUE)
             low = high;
         int most = (int)(high >> FIELD_AT) - BIAS + 1, field = (int)((low + 1) >> FIELD_AT);
-        int room = SPAN - (most - ((field ? field : 1) - BIAS - (SIGNIFICAND - 1)));
+        const int bits = most - ((field ? field : 1) - BIAS - (SIGNIFICAND - 1));
+        const bool whole = bits <= WHOLE_SPAN;
+        const int room = (whole ? WHOLE_SPAN : SPAN) - bits;
         if (most > MOST_TOP || room < 0 || field < LEAST_FIELD)
             return false;
         int slack = room / 2 < SLACK ? room / 2 : (int)SLACK;
         int at = most + slack < MOST_TOP ? most + slack : (int)MOST_TOP;
         empty(sum);
-        place(at > LEAST_TOP ? at : (int)LEAST_TOP);
+        place(at > LEAST_TOP ? at : (int)LEAST_TOP, whole);
         return true;
     }
 };

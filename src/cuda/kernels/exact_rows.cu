@@ -24,6 +24,7 @@ inline uint32 fold_block(int32 (*words)[STATE_WORDS], uint32 saw) {
 /* Adds a block's limbs to the row's. The row's last block gets the row's sum in their place, and true. */
 inline bool fold_row(row_sum *row, uint64 blocks, int64 *limbs, uint32 *saw) {
     __shared__ bool is_last;
+    wait_for_last(); /* the launch before this one clears the sums */
     for (int i = threadIdx.x; i < STATE_LIMBS; i += BLOCK)
         if (limbs[i])
             atomicAdd((uint64 *)&row->limbs[i], (uint64)limbs[i]);

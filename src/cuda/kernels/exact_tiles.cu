@@ -46,16 +46,23 @@ struct tile {
             left_out += replace_nan(x[k], y[PRODUCTS == 1 ? k : 0]);
         return left_out;
     }
+    /* This lane's vectors of a tile, or null if it does not consist of vectors. */
+    static const uint4 *vectors_at(const group &g, uint64 at) {
+        return g.aligned && at + TILE <= g.count ? (const uint4 *)(g.x + at) + lane_of() : nullptr;
+    }
+    void load_vector(const uint4 *from, int v) {
+        const uint4 bits = __ldcs(from + v * WARP);
+        memcpy(x + v * VECTOR, &bits, 16);
+    }
     /* -0, or -0 times 1, takes the place of elements past the end. It changes neither a sum nor the sign of a zero. */
     void load_from(const group &g, uint64 at) {
-        if (g.aligned && at + TILE <= g.count) {
-            const uint4 *from = (const uint4 *)(g.x + at) + lane_of(), *second = (const uint4 *)(g.y + at) + lane_of();
+        if (const uint4 *from = vectors_at(g, at)) {
+            const uint4 *second = (const uint4 *)(g.y + at) + lane_of();
 #pragma unroll
             for (int v = 0; v < VECTORS; v++) {
-                uint4 bits = __ldcs(from + v * WARP);
-                memcpy(x + v * VECTOR, &bits, 16);
+                load_vector(from, v);
                 if (PRODUCTS == 1) {
-                    bits = __ldcs(second + v * WARP);
+                    const uint4 bits = __ldcs(second + v * WARP);
                     memcpy(y + v * VECTOR, &bits, 16);
                 }
             }
@@ -156,11 +163,37 @@ template <int Products> inline void add_terms(window &w, const tile &t) {
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         double term = term_of<Products>(t, k);
-        w.terms.add(term, w.top);
+        w.terms.add(term);
         if (HAS_TWO_TERMS && Products)
-            w.terms.add(__fma_rn((double)value_of(t.x[k]), (double)value_of(t.second(k)), -term), w.top);
+            w.terms.add(__fma_rn((double)value_of(t.x[k]), (double)value_of(t.second(k)), -term));
     }
     w.additions += ITEMS * (HAS_TWO_TERMS && Products ? 2 : 1);
+}
+
+/* The same by chains, each of a vector. Where a vector has been added, the next tile's takes its place, so that loads
+ * are always under way. */
+template <bool IsWhole> inline void add_chains(window &w, tile &t, const uint4 *next) {
+    static_assert(!ARE_CHAINED || (int)CHAIN == (int)VECTOR);
+    /* The upper half of a double as a float is as large beside others. */
+    const float parted_at = __int_as_float((w.top - PARTED_AT + BIAS) << 20);
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+        double large = 0, small = 0;
+#pragma unroll
+        for (int k = 0; k < VECTOR; k++) {
+            const double term = term_of<0>(t, v * VECTOR + k);
+            if (IsWhole || fabsf(__int_as_float(__double2hiint(term))) >= parted_at)
+                large = __dadd_rn(large, term);
+            else
+                small = __dadd_rn(small, term);
+        }
+        w.terms.add(large);
+        if (!IsWhole)
+            w.terms.add(small);
+        if (next)
+            t.load_vector(next, v);
+    }
+    w.additions += ITEMS;
 }
 
 /* SAW_OTHER if a tile of only zeros has one that is not -0. */
@@ -234,8 +267,9 @@ template <class Number> inline void add_tile_to_bins(Number &sum, bins &of_lane,
     }
 }
 
+/* Chained elements make room for the next tile's, if it consists of vectors. */
 template <int Products, class Number>
-inline void add_tile(Number &sum, window &w, tile &t, const group &g, uint64 at) {
+inline void add_tile(Number &sum, window &w, tile &t, const group &g, uint64 at, const uint4 *next = nullptr) {
     fields f = fields_of<Products>(t);
     bool fits = f.high < w.high_from && f.low >= w.low_until;
     if (!__all_sync(ALL_LANES, fits)) {
@@ -246,25 +280,33 @@ inline void add_tile(Number &sum, window &w, tile &t, const group &g, uint64 at)
                 take_out_specials<Products>(sum, t);
                 f = fields_of<Products>(t);
                 if (!w.high_from)
-                    w.place(LEAST_TOP);
+                    w.place(LEAST_TOP, true);
             } else {
                 if constexpr (NARROW)
                     add_tile_to_bins(sum, w.others, t, f.high);
                 else
                     deposit_tile<Products>(sum, t, g, at);
+#pragma unroll
+                for (int v = 0; v < VECTORS && next; v++)
+                    t.load_vector(next, v);
                 return;
             }
         }
     }
     if (w.additions > ADDITIONS - ITEMS * (HAS_TWO_TERMS && Products ? 2 : 1))
         w.empty(sum);
-    add_terms<Products>(w, t);
     sum.saw |= f.high ? SAW_OTHER : zeros_saw<Products>(t);
+    if (!ARE_CHAINED)
+        add_terms<Products>(w, t);
+    else if (HAS_CONSTANT_WINDOW || w.is_whole)
+        add_chains<true>(w, t, next);
+    else
+        add_chains<false>(w, t, next);
 }
 
 /* An empty window; no tile fits it. */
 inline void open(window &w) {
-    w.place(LEAST_TOP);
+    w.place(LEAST_TOP, true);
     w.high_from = 0;
     w.others.additions = 0;
 }
@@ -323,19 +365,17 @@ inline void add_tiles(warp_sum &sum, const group &g, uint64 first, uint64 step) 
     open(w);
     tile t;
     uint64 left_out = 0;
-    if (LOADS_AHEAD)
+    if (ARE_CHAINED)
         t.load_from(g, first);
     for (uint64 at = first; at < g.count; at += step) {
-        if (!LOADS_AHEAD)
+        if (!ARE_CHAINED)
             t.load_from(g, at);
-        tile next;
-        if (LOADS_AHEAD)
-            next.load_from(g, at + step);
+        const uint4 *next = ARE_CHAINED ? tile::vectors_at(g, at + step) : nullptr;
         if (SKIPS_NAN)
             left_out += t.leave_out();
-        add_tile<PRODUCTS>(sum, w, t, g, at);
-        if (LOADS_AHEAD)
-            t = next;
+        add_tile<PRODUCTS>(sum, w, t, g, at, next);
+        if (ARE_CHAINED && !next)
+            t.load_from(g, at + step);
     }
     w.finish(sum);
     keep_left_out(sum.words, left_out);
