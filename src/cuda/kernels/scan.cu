@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED)
         carry_messages(s, p, turns);
 #if COPIES_IN_BULK
     else if (threadIdx.x >= FIRST_STORER)
-        store_tiles<false>(s, p, turns);
+        store_tiles<IN_WINDOW>(s, p, turns);
 #endif
     else
         load_tiles(s, p, turns);

@@ -3,18 +3,22 @@
  * at a time. One by one, each with its count or its flag, they took some ten instructions an element. */
 
 enum { CHUNK = 16, CHUNKS = (ITEMS + CHUNK - 1) / CHUNK, ELEMENT_BITS = 8 * sizeof(in_t) };
-/* NaNs are left out element by element. */
-constexpr bool GOES_BY_WORDS = ELEMENT_BITS < 32 && !SKIPS_NAN;
+/* With NaNs left out, any goes element by element. To all they are not 0, so they settle nothing anyhow. */
+constexpr bool LEAVES_OUT = SKIPS_NAN && !IS_ALL, GOES_BY_WORDS = ELEMENT_BITS < 32 && !LEAVES_OUT;
 constexpr uint32 BELOW_TOP = ELEMENT_BITS == 8    ? 0x7f7f7f7f
                              : ELEMENT_BITS == 16 ? 0x7fff7fff
                                                   : 0x7fffffff,
                  TOPS = ~BELOW_TOP;
 /* The bits of a word that a zero does not have. */
-constexpr uint32 NOT_OF_ZERO = IS_FLOAT ? BELOW_TOP : ~0u;
+[[maybe_unused]] constexpr uint32 NOT_OF_ZERO = IS_FLOAT ? BELOW_TOP : ~0u;
 
 /* The highest bit of each element of a word of bytes or halves that is not 0. */
 inline uint32 tops_of(uint32 word) {
     return (((word & BELOW_TOP) + BELOW_TOP) | (IS_FLOAT ? 0 : word)) & TOPS;
+}
+inline bool is_settled_by(in_t x) {
+    const value_t value = number_of(x);
+    return IS_ALL ? value == 0 : LEAVES_OUT ? absolute(value) > 0 : value != 0;
 }
 inline lane_t flag_of(bool is_settled) {
     lane_t flag;
@@ -27,6 +31,13 @@ struct words_sum {
     uint32 settled = 0;
 
     void add_vector(const uint32 (&word)[4]) {
+#if SKIPS_NAN
+        in_t few[16 / sizeof(in_t)];
+        memcpy(few, word, 16);
+#pragma unroll
+        for (int k = 0; k < (int)(16 / sizeof(in_t)); k++)
+            settled |= is_settled_by(few[k]);
+#else
 #pragma unroll
         for (int w = 0; w < 4; w++)
             if (!IS_ALL)
@@ -37,6 +48,7 @@ struct words_sum {
                 settled |= (word[w] & NOT_OF_ZERO) == 0;
             else if (w % 2)
                 settled |= (word[w - 1] | (word[w] & NOT_OF_ZERO)) == 0;
+#endif
     }
     lane_t get() const {
         return flag_of(settled != 0);
@@ -70,7 +82,7 @@ struct packed_stretch {
 #pragma unroll
                 for (int k = 0; k < CHUNK; k++)
                     if (c * CHUNK + k < ITEMS)
-                        all |= (uint32)(value_of(items[c * CHUNK + k]) != 0) << k;
+                        all |= (uint32)(is_settled_by(items[c * CHUNK + k]) != IS_ALL) << k;
             bits[c] = IS_ALL ? ~all & ((1 << size_of(c)) - 1) : all;
         }
         if (mine.there < ITEMS)

@@ -440,12 +440,14 @@ inline bool is_zero(const acc_t &acc) {
 
 /* Elements that are not whole stretches, or that doubles do not hold, one by one in words. */
 struct stretch_in_words {
-    const in_t *elements; /* in the order of memory */
-    int absent, there;    /* items in logical order: those before the first, and the number of the others */
+    stretch_of<in_t, ITEMS> items; /* a copy in memory, for the loop */
+    int absent, there;             /* items in logical order: those before the first, and the number of the others */
     bits_t heads;
 
+    stretch_in_words(const stretch_of<in_t, ITEMS> &of, int absent, int there, bits_t heads)
+        : items(of), absent(absent), there(there), heads(heads) {}
     in_t item(int k) const {
-        return elements[REVERSE ? ITEMS - 1 - k : k];
+        return ((const in_t *)items.word)[REVERSE ? ITEMS - 1 - k : k];
     }
     /* The sum since the last head. */
     __noinline__ acc_t sum() const {
@@ -547,8 +549,7 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
         heads &= ((bits_t)2 << (there - 1)) - 1 << absent;
     }
     uint8 *memory = s.tile[here.at];
-    stretch_of<in_t, ITEMS> items, copy; /* in memory, and only made where it is needed */
-    const stretch_in_words in_words = {(const in_t *)copy.word, absent, there, heads};
+    stretch_of<in_t, ITEMS> items;
     items.read(memory, shift_of(p.x + t.low), stretch);
     /* All f16 fit in one level, and summers look for NaNs and infinities. If the compiler knew the level, it would keep
      * doubles until the results, and spill. */
@@ -574,7 +575,7 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     else if (!TAKES_F16 && levels == 2)
         sum = sum_of_stretch<2>(items, heads);
     else
-        copy = items, sum = in_words.sum();
+        sum = stretch_in_words(items, absent, there, heads).sum();
     const state before = scan_team(s.of_finishers[team][in_turn], team, thread, state::of(sum, heads != 0, 0));
 
     s.ready[here.at].wait(here.parity);
@@ -594,6 +595,6 @@ inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, cons
     if (!TAKES_F16 && levels && !are_right)
         are_right = finish_stretch<2, false>(items, heads, left, base, reach, memory, stretch);
     if (!are_right)
-        copy = items, in_words.finish(left, has_base, base, memory, stretch);
+        stretch_in_words(items, absent, there, heads).finish(left, has_base, base, memory, stretch);
     hand_over(s, p, t, here, team, thread);
 }

@@ -105,11 +105,10 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 #endif
 }
 
-/* NaNs that are left out show in elements only. */
 #if defined(OF_COLUMNS)
 #define SUMS_WORDS 0
 #else
-#define SUMS_WORDS (BY_WORDS && !SKIPS_NAN)
+#define SUMS_WORDS BY_WORDS
 #endif
 #if SUMS_WORDS || INTEGER_TERMS
 /* The same by words, of elements that lie whole in them; 'shift' is the first one's distance from the memory. */
