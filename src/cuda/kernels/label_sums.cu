@@ -160,18 +160,18 @@ inline uint32 half_of(uint32 word, uint32 g) {
     return (uint32)(g & 1 ? (int)(word - lower) >> 16 : lower);
 }
 
-/* Adds to all bits what the halves of a word miss of an addition to place 'at' of the table, for its group 'group'. */
-__noinline__ void add_missing(uint32 *totals, uint64 groups, uint32 width, uint32 at, uint32 group, uint32 before,
-                              uint32 added, uint32 wanted) {
+/* Adds to all bits what the halves of a word miss of an addition to place 'at' of the table, for group 'group' of all.
+ * The table begins with group 'begin' and has 'width' groups. */
+__noinline__ void add_missing(uint32 *totals, uint64 groups, uint32 begin, uint32 width, uint32 at, uint32 group,
+                              uint32 before, uint32 added, uint32 wanted) {
     for (uint32 half = 0; half < 2; half++) {
         const bool is_own = half == (at & 1);
         const uint32 missing = (is_own ? wanted : 0) - (half_of(before + added, half) - half_of(before, half));
-        const uint32 g = is_own ? group : at ^ 1;
-        if (missing == 0 || g >= width)
+        if (missing == 0 || (!is_own && (at ^ 1) >= width))
             continue;
         table_number number = {};
         number.word[TABLE_WORDS - 1] = missing;
-        add_to_all(totals + g, groups, sum_of_number(number, 0));
+        add_to_all(totals + (is_own ? group : begin + (at ^ 1)), groups, sum_of_number(number, 0));
     }
 }
 
@@ -319,8 +319,8 @@ template <bool Halves> struct word_table {
 #pragma unroll
             for (int j = 0; j < Count; j++)
                 if (at[j] < spare - slot())
-                    add_missing(p.totals + begin, p.groups, groups_of(p, begin), at[j], at[j] < p.width ? at[j] : hot,
-                                before[j], added[j], (uint32)word[j]);
+                    add_missing(p.totals, p.groups, begin, groups_of(p, begin), at[j],
+                                begin + (at[j] < p.width ? at[j] : hot), before[j], added[j], (uint32)word[j]);
     }
 
 #if IS_WINDOW
@@ -366,27 +366,32 @@ template <bool Halves> struct word_table {
         add_numbers<Count>(number, at, hot);
     }
 
-    /* The place of a group's element in the table. Each lane has a word of its own for the hot group, so that lanes need
-     * not wait for each other. */
+    /* Where a lane adds elements of the hot group, in a word of its own, so that lanes need not wait for each other. */
+    uint32 place_of_hot() const {
+        return spare - 2 * WARP;
+    }
+    /* The place of a group's element in the table. */
     template <bool HasHot> uint32 place_of(bool is_there, uint32 g, uint32 hot) const {
-        return !is_there ? spare : HasHot && g == hot ? spare - 2 * WARP : g;
+        return !is_there ? spare : HasHot && g == hot ? place_of_hot() : g;
     }
 
     /* What this block's threads have added of the hot group. */
     void give_hot(uint32 hot) {
         if (threadIdx.x >= WARP)
             return;
-        word_sum sum = sum_at(spare - 2 * WARP);
+        word_sum sum = sum_at(place_of_hot());
         for (int d = 1; d < WARP; d *= 2)
             sum.add(from_across(sum, d));
         if (threadIdx.x == 0)
             add_to_all(p.totals + (begin + hot), p.groups, sum);
     }
 
-    /* Some neighbouring elements of the input, from i. */
+    /* Some neighbouring elements of the input, from i. Parts share the hot group's elements out, whose part would
+     * otherwise have more to add than the others: element j is one of part j % parts. 'hot' counts from this part's first
+     * group, as in 32 bits. */
     template <bool HasHot, int Count>
     void add_labelled(const few<in_t, Count> &x, const few<index_t, Count> &label, uint64 i, uint32 groups,
-                      uint32 hot) {
+                      uint32 hot, uint32 part) {
         value_t value[Count];
         uint32 at[Count];
         bool is_bad = false;
@@ -396,8 +401,11 @@ template <bool Halves> struct word_table {
             const uint32 g = (uint32)of - begin;
             value[j] = value_of(x.element[j]);
             const bool is_good = sizeof(index_t) <= 4 ? (uint32)of < (uint32)p.groups : (uint64)of < p.groups;
-            const bool is_mine = (sizeof(index_t) <= 4 || is_good) && g < groups;
-            at[j] = place_of<HasHot>(is_mine && !(SKIPS_NAN && is_nan(value[j])), g, hot);
+            const bool is_mine = (sizeof(index_t) <= 4 || is_good) && g < groups,
+                       is_out = SKIPS_NAN && is_nan(value[j]);
+            at[j] = is_mine && !is_out ? g : spare;
+            if (HasHot && (sizeof(index_t) <= 4 || is_good) && g == hot)
+                at[j] = j % p.parts == part && !is_out ? place_of_hot() : spare;
             is_bad |= !is_good;
         }
         add<Count>(value, at, hot);
@@ -411,9 +419,9 @@ template <bool Halves> struct word_table {
 /* Adds all elements of the block's share. */
 template <bool HasHot, bool Halves>
 inline void add_all(word_table<Halves> &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups,
-                    uint32 hot) {
+                    uint32 hot, uint32 part) {
     take_labelled<WORD_WIDTH, WORD_AHEAD, false, IS_WINDOW>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
-        table.template add_labelled<HasHot>(x, label, i, groups, hot);
+        table.template add_labelled<HasHot>(x, label, i, groups, hot, part);
     });
     __syncthreads();
     if (HasHot)
@@ -428,11 +436,10 @@ template <bool Halves> inline void add_part(const label_sums_args &p) {
     table.clear();
     __syncthreads();
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
-    const uint32 hot = p.window->hot - 1 - begin; /* there is none if the window has 0 */
-    if (p.window->hot && hot < groups)
-        add_all<true>(table, p, me, stride, groups, hot);
+    if (p.window->hot)
+        add_all<true>(table, p, me, stride, groups, p.window->hot - 1 - begin, part);
     else
-        add_all<false>(table, p, me, stride, groups, 0);
+        add_all<false>(table, p, me, stride, groups, 0, part);
 #pragma unroll
     for (int w = 0; w < ROW_WORDS; w++)
         for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)
