@@ -97,14 +97,16 @@ struct packed_stretch {
             settled |= bits[c] & (GROUPS == ALL ? ~0u : from(mine.last(), c));
         return flag_of(settled != 0);
     }
-    void scan(uint8 *memory, words_writer &results, const acc_t &left, const acc_t &, const span &mine) {
+    void scan(uint8 *memory, words_writer &results, const acc_t &left, const acc_t &base, const span &mine) {
+        const bool begin_settled = (base.a0 != 0) != IS_ALL; /* groups, by an earlier piece */
         uint32 carry = (left.a0 != 0) != IS_ALL;
 #pragma unroll
         for (int c = 0; c < CHUNKS; c++) {
             const uint32 heads = GROUPS == ALL ? 0 : (uint32)(mine.heads >> c * CHUNK), there = (1 << size_of(c)) - 1;
             const uint32 passing = (bits[c] | ~heads) & there, into = (passing + bits[c] + carry) ^ passing ^ bits[c];
-            const uint32 settled = INCLUSIVE ? into >> 1 : into & ~heads, flags = IS_ALL ? ~settled : settled;
-            carry = into >> size_of(c);
+            const uint32 begun = begin_settled ? 0 - (heads & (0 - heads)) : 0; /* from the first head on */
+            const uint32 settled = (INCLUSIVE ? into >> 1 : into & ~heads) | begun, flags = IS_ALL ? ~settled : settled;
+            carry = begun ? 1 : into >> size_of(c);
 #pragma unroll
             for (int w = 0; w < CHUNK / 4; w++)
                 if (c * CHUNK + 4 * w < ITEMS)
