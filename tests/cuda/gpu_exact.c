@@ -146,6 +146,48 @@ static void the_cpus_bits(void **state) {
     tally_free(gpu, out);
 }
 
+static uint16_t bf16_of(int field, int fraction, bool is_negative) {
+    return (uint16_t)(is_negative << 15 | field << 7 | fraction);
+}
+
+/* Ranges of exponents that a sum of bf16 adds up as one double, as two, or not as doubles: numbers that cancel, large
+ * ones and some between, and small ones that must be left. */
+static void any_range_of_exponents(void **state) {
+    (void)state;
+    enum { N = 4096, HIGHEST = 190, VECTOR = 8 };
+    uint16_t elements[N];
+    void *memory = room(sizeof elements), *out = room(8);
+    tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_BF16);
+    desc.mode = TALLY_EXACT;
+    tally_plan *plan, *reference;
+    assert_ok(tally_plan_create(gpu, &desc, &plan));
+    assert_ok(tally_plan_create(cpu, &desc, &reference));
+    for (int apart = 0; apart < HIGHEST; apart++)
+        for (int between = 0; between <= apart; between += apart < 66 || apart > 72 ? HIGHEST : 1) {
+            uint16_t expected = 0, found = 0;
+            for (int i = 0; i < N; i++) {
+                const int turn = i / VECTOR % 4, place = i % VECTOR;
+                elements[i] = place == 5   ? (turn < 2 ? bf16_of(HIGHEST - apart, 1, false) : 0)
+                              : place != 2 ? (turn < 2 ? bf16_of(HIGHEST, 0x7f, turn) : 0)
+                              : turn % 2   ? 0
+                                           : bf16_of(HIGHEST - between, 1, turn);
+            }
+            tally_args args = arguments(elements, N, &expected, sizeof expected);
+            assert_ok(tally_run(reference, &args, TALLY_SYNCHRONOUS));
+            assert_ok(tally_copy(gpu, memory, elements, sizeof elements));
+            args.x = memory;
+            args.out = out;
+            assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+            assert_ok(tally_copy(gpu, &found, out, sizeof found));
+            if (found != expected)
+                fail_msg("%d and %d exponents apart: %x, %x on the CPU", between, apart, found, expected);
+        }
+    tally_plan_destroy(plan);
+    tally_plan_destroy(reference);
+    tally_free(gpu, memory);
+    tally_free(gpu, out);
+}
+
 /* Columns in pieces: as many sums as columns, none of which may be another's. */
 static void columns_in_pieces(void **state) {
     (void)state;
@@ -250,6 +292,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_golden_limbs),
         cmocka_unit_test(the_cpus_bits),
+        cmocka_unit_test(any_range_of_exponents),
         cmocka_unit_test(columns_in_pieces),
         cmocka_unit_test(index_types),
     };
