@@ -12,8 +12,8 @@
 enum {
     LONG_ROW = 8192, /* from this many elements on thread blocks share a row; one warp has a shorter row */
     WARPS = TALLY_CUDA_BLOCK / 32,
-    /* Blocks share a row so that each has some TILES, and are at most TURNS as many as the device holds: then those that
-     * get memory sooner have more. */
+    /* Blocks share a row so that each has some TILES, and are at most TURNS as many as the device holds: then those
+     * that get memory sooner have more. */
     TURNS = 4,
     TILES = 24,
     SAW_MINUS_ZERO = 16 /* of exact_scan.cu */

@@ -290,11 +290,8 @@ int main(void) {
     if (code)
         return close_devices(code);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_golden_limbs),
-        cmocka_unit_test(the_cpus_bits),
-        cmocka_unit_test(any_range_of_exponents),
-        cmocka_unit_test(columns_in_pieces),
-        cmocka_unit_test(index_types),
+        cmocka_unit_test(the_golden_limbs),  cmocka_unit_test(the_cpus_bits), cmocka_unit_test(any_range_of_exponents),
+        cmocka_unit_test(columns_in_pieces), cmocka_unit_test(index_types),
     };
     return close_devices(cmocka_run_group_tests_name("exact mode on a GPU", tests, NULL, NULL));
 }
