@@ -12,10 +12,6 @@
 enum {
     LONG_ROW = 8192, /* from this many elements on thread blocks share a row; one warp has a shorter row */
     WARPS = TALLY_CUDA_BLOCK / 32,
-    /* Blocks share a row so that each has some TILES, and are at most TURNS as many as the device holds: then those
-     * that get memory sooner have more. */
-    TURNS = 4,
-    TILES = 24,
     SAW_MINUS_ZERO = 16 /* of exact_scan.cu */
 };
 
@@ -29,8 +25,7 @@ static bool has_long_rows(const tally_computation *c, const tally_shape *shape) 
 static uint64_t blocks_a_row(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                              uint64_t rows, uint64_t extent) {
     const uint64_t tile = (uint64_t)TALLY_CUDA_BLOCK * sizes->exact.vectors * 16 / c->in_bytes;
-    const uint64_t tiles = divide_up(extent, tile), at_once = least(tiles, resident / rows);
-    return most(1, most(at_once, least(tiles / TILES, TURNS * resident / rows)));
+    return most(1, least(divide_up(extent, tile), resident / rows));
 }
 
 void tally_cuda_exact_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {

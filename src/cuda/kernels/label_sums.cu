@@ -386,12 +386,11 @@ template <bool Halves> struct word_table {
             add_to_all(p.totals + (begin + hot), p.groups, sum);
     }
 
-    /* Some neighbouring elements of the input, from i. Parts share the hot group's elements out, whose part would
-     * otherwise have more to add than the others: element j is one of part j % parts. 'hot' counts from this part's first
-     * group, as in 32 bits. */
+    /* Some neighbouring elements of the input, from i. Those of the hot group go to 'place_of_those'. That group counts
+     * from this part's first, as in 32 bits, and may be another part's. */
     template <bool HasHot, int Count>
     void add_labelled(const few<in_t, Count> &x, const few<index_t, Count> &label, uint64 i, uint32 groups,
-                      uint32 hot, uint32 part) {
+                      uint32 hot, uint32 place_of_those) {
         value_t value[Count];
         uint32 at[Count];
         bool is_bad = false;
@@ -403,9 +402,8 @@ template <bool Halves> struct word_table {
             const bool is_good = sizeof(index_t) <= 4 ? (uint32)of < (uint32)p.groups : (uint64)of < p.groups;
             const bool is_mine = (sizeof(index_t) <= 4 || is_good) && g < groups,
                        is_out = SKIPS_NAN && is_nan(value[j]);
-            at[j] = is_mine && !is_out ? g : spare;
-            if (HasHot && (sizeof(index_t) <= 4 || is_good) && g == hot)
-                at[j] = j % p.parts == part && !is_out ? place_of_hot() : spare;
+            const bool is_hot = HasHot && (sizeof(index_t) <= 4 || is_good) && g == hot;
+            at[j] = is_out ? spare : is_hot ? place_of_those : is_mine ? g : spare;
             is_bad |= !is_good;
         }
         add<Count>(value, at, hot);
@@ -419,9 +417,9 @@ template <bool Halves> struct word_table {
 /* Adds all elements of the block's share. */
 template <bool HasHot, bool Halves>
 inline void add_all(word_table<Halves> &table, const label_sums_args &p, uint64 me, uint64 stride, uint32 groups,
-                    uint32 hot, uint32 part) {
+                    uint32 hot, uint32 place_of_those) {
     take_labelled<WORD_WIDTH, WORD_AHEAD, false, IS_WINDOW>(p, me, stride, [&](const auto &x, const auto &label, uint64 i) {
-        table.template add_labelled<HasHot>(x, label, i, groups, hot, part);
+        table.template add_labelled<HasHot>(x, label, i, groups, hot, place_of_those);
     });
     __syncthreads();
     if (HasHot)
@@ -436,10 +434,14 @@ template <bool Halves> inline void add_part(const label_sums_args &p) {
     table.clear();
     __syncthreads();
     const uint64 me = chunk * (uint64)WORD_THREADS + threadIdx.x, stride = p.chunks * WORD_THREADS;
+    /* Parts share the hot group's elements, as its own part would have more to add than the others: each adds those that
+     * some of its warps find. */
+    const bool takes_hot = threadIdx.x / WARP % p.parts == part;
     if (p.window->hot)
-        add_all<true>(table, p, me, stride, groups, p.window->hot - 1 - begin, part);
+        add_all<true>(table, p, me, stride, groups, p.window->hot - 1 - begin,
+                      takes_hot ? table.place_of_hot() : table.spare);
     else
-        add_all<false>(table, p, me, stride, groups, 0, part);
+        add_all<false>(table, p, me, stride, groups, 0, 0);
 #pragma unroll
     for (int w = 0; w < ROW_WORDS; w++)
         for (uint32 g = threadIdx.x; g < groups; g += WORD_THREADS)
