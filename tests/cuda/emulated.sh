@@ -48,6 +48,7 @@ mean/keys/inclusive/f16/fast
 dot/keys/reverse_exclusive/i64/fast --quick
 norm2/segments/inclusive/i16/fast --quick
 any/axis/inclusive/u8/fast --quick
+any/axis/exclusive/f64/fast --only nans --quick
 all/segments/exclusive/f32/fast --quick
 bor/keys/inclusive/i8/fast --quick
 logsumexp/keys/reverse_inclusive/i16/fast --quick
