@@ -48,7 +48,6 @@ mean/keys/inclusive/f16/fast
 dot/keys/reverse_exclusive/i64/fast --quick
 norm2/segments/inclusive/i16/fast --quick
 any/axis/inclusive/u8/fast --quick
-any/axis/exclusive/f64/fast --only nans --quick
 all/segments/exclusive/f32/fast --quick
 bor/keys/inclusive/i8/fast --quick
 logsumexp/keys/reverse_inclusive/i16/fast --quick
@@ -84,6 +83,7 @@ var/*/f64/fast* --quick --only far_means
 min/all_values/reduce/f32/fast --quick --only nans
 mean/keys/reduce/f32/fast --quick --only nans
 var/axis/reduce/f32/fast --quick --only nans
+any/axis/exclusive/f64/fast --quick --only nans
 var/segments/inclusive/f32/fast --quick --only nans
 argmin/labels/reduce/f32/fast --quick --only nans
 minmax/segments/inclusive/f32/fast --quick --only nans
