@@ -165,10 +165,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         vectors -= 2;
     s->scan.items = vectors * vector;
     s->scan.vector = 16 / (unsigned)most(least(in, result), 1);
-    /* What a warp of summers does for a tile, one after the other, was the limit of exact scans in a window. Registers
-     * have room for twice as many warps, but not with f64. */
-    const bool are_many = c->in_window && c->desc.grouping == TALLY_ALL_VALUES && in <= 4 && architecture >= 90;
-    s->scan.summers = (are_many ? 8 : 4) * WARP;
+    s->scan.summers = 4 * WARP;
     /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. With groups it looks
      * for heads, too: on an H200 sums of 1738 rows of 84923 u8 took 93 us by two and 122 by one, by segments of 129
      * million f16 162 and 192, but of 30 million f32 by keys 146 and 117. Three were slower. */

@@ -54,7 +54,8 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
 
 #if COPIES_IN_BULK
 /* A place is freed when the next tile's copy has started, or, with AtOnce, when its own copy has read it: 1.04 to 1.05
- * times as fast for arrays of 7 to 64 columns, but up to 1% slower for other scans, on an H200. */
+ * times as fast for arrays of 7 to 64 columns, but up to 1% slower for other scans, on an H200; in a window it was
+ * measured together with other changes only. */
 template <bool AtOnce, class Scan> inline void store_tiles(scratch &s, const Scan &p, uint64 turns) {
     const int lane = threadIdx.x % WARP;
     const bool are_shifted = SHIFT && shift_of(p.out); /* by the same in all tiles */
