@@ -264,7 +264,6 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_WAVES", s->scan.waves},
                    {"SCAN_THREADS", s->scan.threads},
                    {"SCAN_PANEL_THREADS", s->scan.panel_threads},
-                   {"SLAB_SCAN_BYTES", TALLY_CUDA_SLAB_SCAN_BYTES},
                    {"SCAN_PANEL_ITEMS", s->scan.panel_items},
                    {"SCAN_PANEL_PLACE", s->scan.panel_place},
                    {"SCAN_PANEL_RING", s->scan.panel_ring},
@@ -284,7 +283,6 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"NARROW_WAVES", s->narrow.waves},
                    {"NARROW_THREADS", s->narrow.threads},
                    {"NARROW_SHARED_BYTES", s->narrow.shared},
-                   {"EXACT_CHUNKS_BLOCK", TALLY_CUDA_CHUNKS_BLOCK},
                    {"EXACT_CHUNKS_ITEMS", s->chunks.items},
                    {"EXACT_CHUNKS_SHARED", s->chunks.shared},
                    {"SCAN_STRAND", s->scan.strand},
@@ -292,14 +290,12 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"ONE_WAVE_ITEMS", s->one_wave.items},
                    {"ONE_WAVE_FEW", s->one_wave.few},
                    {"ONE_WAVE_THREADS", s->one_wave.threads},
-                   {"ONE_WAVE_BLOCKS", TALLY_CUDA_ONE_WAVE_BLOCKS},
                    {"ONE_WAVE_SHARED_BYTES", s->one_wave.shared},
                    {"LOOK_BACK_BLOCK", s->look_back.block},
                    {"LOOK_BACK_FEW", s->look_back.few},
                    {"LOOK_BACK_SHARED_BYTES", s->look_back.shared},
                    {"TALL_WIDTH", s->tall.width},
                    {"TALL_ITEMS", s->tall.items},
-                   {"TALL_BLOCK", TALLY_CUDA_TALL_BLOCK},
                    {"TALL_BLOCKS", s->tall.blocks},
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
@@ -357,13 +353,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"CELL_BYTES", (int)s->label_bytes},
                    {"NEEDS_ELEMENTS", tally_empty_is_error(c)},
                    {"HAS_FAST_DOUBLES", architecture == 80 || architecture == 90 || architecture == 100},
-                   {"LABEL_THREADS", TALLY_CUDA_LABEL_BLOCK},
-                   {"MOST_TABLE_THREADS", TALLY_CUDA_TABLE_BLOCK},
-                   {"WORD_THREADS", TALLY_CUDA_WORD_BLOCK},
-                   {"BUCKET_THREADS", TALLY_CUDA_BUCKET_BLOCK},
                    {"BUCKET_ITEMS", s->bucket_items},
                    {"BUCKET_SHARED", s->bucket_shared},
-                   {"MOST_BUCKETS", TALLY_CUDA_MOST_BUCKETS},
                    {"IS_WINDOW", s->has_window},
                    {"IS_EXACT", c->exact},
                    {"IN_WINDOW", c->in_window},
@@ -401,6 +392,13 @@ static void add_types(tally_text *text, const tally_computation *c) {
         tally_text_add(text, "typedef out_t result_t;\n");
 }
 
+/* agreed.def for the kernels. Its ways are macros, because the preprocessor asks for some. */
+static const char agreed[] =
+#define TALLY_CUDA_SIZE(name, value) "constexpr int " #name " = " #value ";\n"
+#define TALLY_CUDA_WAY(name, number) "#define " #name " " #number "\n"
+#include "cuda/agreed.def"
+    ;
+
 /* What stands before the kernels in each of the texts. */
 static void add_beginning(tally_text *text, const tally_computation *c, int architecture,
                           const tally_cuda_sizes *sizes) {
@@ -409,6 +407,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     if (c->entry)
         tally_cuda_accumulator_of(c, &types);
     add_choices(text, c, sizes, architecture, types.lane_limit);
+    tally_text_add(text, agreed);
     tally_text_add(text, tally_cuda_kernels_ptx);
     tally_text_add(text, tally_cuda_kernels_prelude);
     tally_text_add(text, tally_cuda_kernels_size);
