@@ -21,9 +21,13 @@ static int open_list(array *a, PyObject *object, const array *like, const char *
 /* All groups' number for labels: what groups= says, else one more than the greatest label. */
 static int groups_of(const call *c, const array *labels, uint64_t *groups) {
     if (c->options[GROUPS]) {
-        PyObject *index = PyNumber_Index(c->options[GROUPS]);
-        *groups = index ? PyLong_AsUnsignedLongLong(index) : 0;
+        int overflow;
+        PyObject *const index = PyNumber_Index(c->options[GROUPS]);
+        const long long number = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : -1;
         Py_XDECREF(index);
+        if (index && (number < 0 || number > INT32_MAX))
+            PyErr_Format(PyExc_ValueError, "%s(): groups is a number from 0 to 2**31 - 1", c->function->name);
+        *groups = (uint64_t)number;
         return PyErr_Occurred() ? -1 : 0;
     }
     if (labels->device >= 0 || c->options[GROUP]) {
