@@ -76,13 +76,18 @@ static bool holds_initial(const tally_computation *c) {
 static tally_status check_initial(const tally_computation *c) {
     if (c->exact || holds_initial(c)) /* a superaccumulator holds every float */
         return TALLY_OK;
-    const char *acc = tally_dtype_name(c->desc.acc), *out = tally_dtype_name(c->desc.out);
-    const bool in_f64 = tally_dtype_is_float(c->desc.out) && tally_may_accumulate_in_f64(c->entry);
+    const char *const acc = tally_dtype_name(c->desc.acc), *const out = tally_dtype_name(c->desc.out);
+    const bool is_float = tally_dtype_is_float(c->desc.out);
+    const bool in_f64 = is_float && tally_may_accumulate_in_f64(c->entry);
+    const bool as_input = !in_f64 && !(is_float && tally_has_trait(c, TALLY_OPERATOR_INTEGERS_ONLY));
     return tally_fail(TALLY_UNSUPPORTED,
                       "args.initial has the output's type, %s, but %s of %s is computed in %s, which does not hold "
-                      "every %s: set desc.out to %s, or %s%s",
+                      "every %s: set desc.out to %s%s%s",
                       out, c->entry->name, tally_dtype_name(c->desc.in), acc, out, acc,
-                      in_f64 ? "desc.acc to " : "give the input as ", in_f64 ? "f64" : out);
+                      in_f64     ? ", or desc.acc to f64"
+                      : as_input ? ", or give the input as "
+                                 : "",
+                      as_input ? out : "");
 }
 
 static tally_status refuse_initial(void) {
