@@ -109,9 +109,11 @@ static void sum_components(const tally_computation *c, tally_monoid_class kind, 
         return;
     }
     bool narrow = tally_is_scan(c) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= 4;
-    if (narrow) { /* sums that wrap in 32 bits need no more */
+    if (narrow) { /* sums that wrap in 32 bits need no more, but an absolute value all of its element's */
         t->acc[0] = t->lane[0] = "uint32";
-        t->lifted = t->lifted_lane = kind == TALLY_CLASS_SUM && is_signed ? "int32" : "uint32";
+        t->lifted = t->lifted_lane = kind != TALLY_CLASS_SUM || !is_signed            ? "uint32"
+                                     : c->monoid == TALLY_MONOID_sumabs && bytes == 8 ? "int64"
+                                                                                      : "int32";
         t->bytes = 4;
         t->lane_limit = TALLY_CUDA_LANE_UNLIMITED;
         return;
