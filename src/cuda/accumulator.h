@@ -107,6 +107,8 @@ bool tally_cuda_order_shows(const tally_computation *computation);
 /* Whether threads of a reduction add up second moments of some elements in integers (1), or in floats (2); else 0. See
  * running.cu. */
 int tally_cuda_brief_moments(const tally_computation *computation);
+/* Whether threads of a reduction down long columns add up second moments of halves in floats (fold_columns.cu). */
+bool tally_cuda_has_half_columns(const tally_computation *computation);
 /* Whether a scan down a short column adds up second moments in floats. See running.cu. */
 bool tally_cuda_has_half_moments(const tally_computation *computation);
 /* How tile_sums.cu adds up a tile of a reduction by segments, in the order there, if a segment's result is a difference
