@@ -21,6 +21,7 @@ enum {
     LEAST_LOADS = 6,     /* if it waits for memory at least so often with all rows */
     CLUSTER = 8,         /* blocks of a cluster at most, as in fold_columns.cu, */
     MORE_LOADS = 2,      /* and how much oftener a thread may wait for memory then */
+    TURNS_OF_COSTLY = 4, /* blocks for each place where instructions are the limit, so that processors end together */
     OF_PARTIALS = 64,    /* bytes of input for each of the chunks' partial results, or few bytes of those in all */
     MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
@@ -168,7 +169,8 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
         wide /= 2;
     wide = most(1, least(wide, least(threads, across)));
     if (wide < threads / 2)
-        wide = most(1, divide_up(across, even_panels(places_of(device, sizes), shape->outer, across, wide, threads / 2)));
+        wide =
+            most(1, divide_up(across, even_panels(places_of(device, sizes), shape->outer, across, wide, threads / 2)));
     cut->columns.width = width;
     cut->columns.slabs = 1;
     cut->columns.panel = (unsigned)(wide * width);
@@ -220,7 +222,8 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
-    uint64_t wanted = panels ? places_of(device, sizes) / panels : 1;
+    const bool is_costly = c->entry && c->monoid == TALLY_MONOID_logsumexp;
+    uint64_t wanted = panels ? places_of(device, sizes) * (is_costly ? TURNS_OF_COSTLY : 1) / panels : 1;
     uint64_t chunks = least(wanted, shape->extent / groups / rows_of_thread(device, c, cut, panels, shape->extent));
     const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
     chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));

@@ -16,8 +16,8 @@ enum {
     CLUSTER_VECTORS = 1 << 15, /* a reduction of no more vectors is one cluster's */
     CLUSTER = 8,               /* blocks, as in cluster.cu */
     CLUSTER_UNROLL = 4,        /* vectors, as in cluster.cu */
-    /* Rows along an axis are a cluster each if there are so few that the multiprocessors hold all blocks at a time, and a
-     * block takes at most so many steps of its row. */
+    /* Rows along an axis are a cluster each if there are so few that the multiprocessors hold all blocks at a time, and
+     * a block takes at most so many steps of its row. */
     ROW_CLUSTER_BLOCKS = 2, /* for each multiprocessor */
     ROW_CLUSTER_STEPS = 2,
     ROW_CLUSTER_LINE = 32, /* vectors, of which a chunk is a multiple */

@@ -32,7 +32,8 @@ enum {
     LEAST_SLABS = 2,
     MOST_OF_SLABS = 64 << 20, /* bytes read and written in all */
     MOST_OF_PARTS = 4096,     /* rows of a slab that is a tile by itself, as its rows are parts of sectors */
-    ROWS_OF_PART = 4,         /* of a lane at least, where lanes share a column */
+    ROWS_OF_PART = 4,         /* of a lane at least, where lanes share a column, */
+    COSTLY_ROWS = 2,          /* and where each takes an exponential and a logarithm */
     WARP_LOG = 5,
     SLAB_BLOCKS = 8,         /* that a multiprocessor holds at a time, about */
     MOST_BLOCKS = 64,        /* for each multiprocessor; more are tiles in turn */
@@ -116,8 +117,8 @@ static bool has_all_threads_busy(const tally_cuda_device *device, const tally_sh
 /* Cuts into columns that clusters hold in registers. A panel's rows are a sector of memory; with half of one, for twice
  * as many rows, argmax of f32 1 x 12163 x 273 took 51 us on an H100, as stretches 38. False if there are too many rows.
  */
-static bool cut_held_columns(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                             const tally_shape *shape, tally_cuda_cut *cut) {
+bool tally_cuda_held_columns_cut(const tally_cuda_device *device, const tally_computation *c,
+                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t strand = sizes->scan.strand, extent = shape->extent;
     uint64_t width = 1, blocks = 1;
     if (!strand)
@@ -167,7 +168,7 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     const uint64_t sectors = divide_up(divide_up(shape->outer * row, SECTOR_BYTES), wanted);
     const uint64_t panel = wanted > shape->outer ? sectors * SECTOR_BYTES / in : shape->inner;
     const uint64_t panels = divide_up(shape->outer * shape->inner, panel), busy = tally_cuda_busy(panels, places);
-    if (busy < LEAST_BUSY && cut_held_columns(device, c, sizes, shape, cut))
+    if (busy < LEAST_BUSY && tally_cuda_held_columns_cut(device, c, sizes, shape, cut))
         return true;
     cut->panels.panel = (unsigned)panel;
     const uint64_t strands = fit_strands(sizes, (unsigned)in, shape, cut), tile = strands * sizes->scan.panel_items;
@@ -236,16 +237,17 @@ void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_co
         return;
     if (!c->is_sized && cut_panels(device, c, sizes, shape, cut))
         return;
-    if (is_tall &&
-        (cut_held_columns(device, c, sizes, shape, cut) || tally_cuda_tall_cut(device, c, sizes, shape, cut)))
+    if (is_tall && (tally_cuda_held_columns_cut(device, c, sizes, shape, cut) ||
+                    tally_cuda_tall_cut(device, c, sizes, shape, cut)))
         return;
     cut_stretches(device, sizes, shape, cut);
 }
 
 /* Gives a tile's columns as many threads as a block has, if each then has a few rows. */
-static void share_columns(uint64_t columns, uint64_t extent, tally_cuda_cut *cut) {
+static void share_columns(const tally_computation *c, uint64_t columns, uint64_t extent, tally_cuda_cut *cut) {
+    const uint64_t least_rows = c->entry && c->monoid == TALLY_MONOID_logsumexp ? COSTLY_ROWS : ROWS_OF_PART;
     unsigned bits = 0;
-    while (bits < WARP_LOG && columns << bits < TALLY_CUDA_BLOCK && extent >> bits >= 2 * ROWS_OF_PART)
+    while (bits < WARP_LOG && columns << bits < TALLY_CUDA_BLOCK && extent >> bits >= 2 * least_rows)
         bits++;
     cut->scan_slabs.part_bits = bits;
     cut->scan_slabs.rows = (unsigned)(divide_up(extent, (uint64_t)1 << bits) | 1); /* odd: of other banks */
@@ -313,7 +315,7 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
     cut->scan_slabs.panel = slabs ? 0 : (unsigned)panel;
     cut->scan_slabs.panels = slabs ? 0 : divide_up(shape->inner, panel);
     cut->scan_slabs.tiles = slabs ? divide_up(shape->outer, slabs) : shape->outer * cut->scan_slabs.panels;
-    share_columns(slabs ? slabs * shape->inner : panel, extent, cut);
+    share_columns(c, slabs ? slabs * shape->inner : panel, extent, cut);
     return true;
 }
 

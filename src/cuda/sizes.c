@@ -414,9 +414,9 @@ static unsigned tiny_inner(const tally_computation *c, const tally_cuda_sizes *s
     return column * MOST <= MOST_BYTES ? MOST : column * 2 <= MOST_BYTES ? 2 : 0;
 }
 
-/* Threads load few bytes of narrow elements at a time, so there must be more of them. On an H200 sums of bf16 17 x 4096 x
- * 4096 took 142 us with three blocks, 159 with four, and 210 with as many as the registers of the other kernels leave.
- * Bytes of many columns spill. */
+/* Threads load few bytes of narrow elements at a time, so there must be more of them. On an H200 sums of bf16 17 x 4096
+ * x 4096 took 142 us with three blocks, 159 with four, and 210 with as many as the registers of the other kernels
+ * leave. Bytes of many columns spill. */
 static unsigned column_blocks(const tally_computation *c, int architecture, unsigned acc, const tally_cuda_sizes *s) {
     enum { MANY = 4, SOME = 3, FEW = 2 };
     const bool loads_few = c->in_bytes <= 2 && acc <= 32 && s->column_width <= 4 * c->in_bytes &&

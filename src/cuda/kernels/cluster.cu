@@ -4,7 +4,8 @@
 
 enum {
     CLUSTER = 8,                             /* blocks at most: every device with clusters takes so many */
-    CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4 /* vectors that a thread loads at a time */
+    CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4, /* vectors that a thread loads at a time */
+    CLUSTER_RESIDENT = 1024 / CLUSTER_THREADS /* blocks that a multiprocessor must have registers for */
 };
 
 /* The first block folds the blocks' accumulators in order. The others write to its shared memory, which exists only
@@ -50,13 +51,13 @@ template <bool Aligned> inline void reduce_row_in_cluster(const reduce_args &p) 
     give_as_cluster(p.to, blockIdx.y, fold_row<CLUSTER_THREADS, CLUSTER_UNROLL, Aligned>(p, r));
 }
 
-extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS) reduce_in_cluster(reduce_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT) reduce_in_cluster(reduce_args p SIZED) {
     TAKE_SIZE(p.extent)
     TAKE_SIZE(p.to.count)
     reduce_row_in_cluster<true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS) reduce_across_in_cluster(reduce_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT) reduce_across_in_cluster(reduce_args p SIZED) {
     TAKE_SIZE(p.extent)
     TAKE_SIZE(p.to.count)
     reduce_row_in_cluster<false>(p);
