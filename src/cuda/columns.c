@@ -22,6 +22,10 @@ enum {
     CLUSTER = 8,         /* blocks of a cluster at most, as in fold_columns.cu, */
     MORE_LOADS = 2,      /* and how much oftener a thread may wait for memory then */
     TURNS_OF_COSTLY = 4, /* blocks for each place where instructions are the limit, so that processors end together */
+    WELL_BUSY = 85,      /* per cent, as tally_cuda_busy tells */
+    MUCH = 32 << 20,     /* bytes of input of which a second launch is a small part */
+    MOST_EVEN = 8,       /* chunks that make blocks come out even, */
+    ROWS_OF_EVEN = 32,   /* and rows of a thread then */
     OF_PARTIALS = 64,    /* bytes of input for each of the chunks' partial results, or few bytes of those in all */
     MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
@@ -210,6 +214,16 @@ static uint64_t rows_of_thread(const tally_cuda_device *device, const tally_comp
     return each;
 }
 
+/* The number of chunks of much input that makes the multiprocessors finish together, where there are some more blocks
+ * than they hold at a time: the last ones of 554 alone, where 528 fit, take half as long as all others. */
+static uint64_t even_chunks(uint64_t places, uint64_t parts, uint64_t most_chunks) {
+    uint64_t chunks = 1;
+    for (uint64_t n = 2; n <= most_chunks && tally_cuda_busy(parts * chunks, places) < WELL_BUSY; n++)
+        if (tally_cuda_busy(parts * n, places) > tally_cuda_busy(parts * chunks, places))
+            chunks = n;
+    return chunks;
+}
+
 /* Panels are cut into chunks of rows until there are enough blocks for all multiprocessors, unless the chunks' partial
  * results would take too much memory. */
 void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
@@ -225,6 +239,8 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     const bool is_costly = c->entry && c->monoid == TALLY_MONOID_logsumexp;
     uint64_t wanted = panels ? places_of(device, sizes) * (is_costly ? TURNS_OF_COSTLY : 1) / panels : 1;
     uint64_t chunks = least(wanted, shape->extent / groups / rows_of_thread(device, c, cut, panels, shape->extent));
+    if (panels > places_of(device, sizes) && cut->columns.slabs == 1 && cut->elements * c->in_bytes >= MUCH)
+        chunks = even_chunks(places_of(device, sizes), panels, least(MOST_EVEN, shape->extent / groups / ROWS_OF_EVEN));
     const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
     chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
