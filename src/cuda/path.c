@@ -18,6 +18,7 @@
 enum {
     SHORT_GROUP = 2048, /* elements; groups of fewer are reduced many at a time */
     LITTLE = 2 << 20,   /* bytes read and written by a scan along an axis */
+    BUSY_WAVES = 70,    /* per cent of the multiprocessors among which slabs can be shared evenly */
     MOST_HELD = 8 << 20 /* the same of columns that clusters hold, where there is another way */
 };
 
@@ -57,9 +58,11 @@ static bool cut_narrow(const tally_cuda_device *device, const tally_computation 
     if (cut_little(device, c, sizes, shape, cut))
         return true;
     tally_cuda_cut tall = *cut;
+    const uint64_t resident = tally_cuda_blocks_together(device);
     const bool has_tiles = tally_cuda_tall_cut(device, c, sizes, shape, &tall),
-               has_waves = tally_cuda_narrow_cut(sizes, tally_cuda_blocks_together(device), shape, cut);
-    if (!has_tiles || !are_fast_tiles(c, sizes, shape, &tall, has_waves))
+               has_waves = tally_cuda_narrow_cut(sizes, resident, shape, cut),
+               are_idle = has_waves && resident / shape->outer * shape->outer * 100 < resident * BUSY_WAVES;
+    if (!has_tiles || !(are_idle || are_fast_tiles(c, sizes, shape, &tall, has_waves)))
         return has_waves;
     *cut = tall;
     return true;

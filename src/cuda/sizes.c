@@ -115,7 +115,7 @@ static void tall_sizes(const tally_computation *c, unsigned acc, unsigned result
         s->tall.width /= 2;
     s->tall.items = MOST_ROWS;
     s->tall.sums = 2 * TALLY_CUDA_TALL_BLOCK * s->tall.width * acc;
-    s->tall.blocks = acc <= 16 ? 4 : 2;
+    s->tall.blocks = acc <= 16 ? 4 : 3;
 }
 
 /* The elements whose number a thread's share is a multiple of: whole vectors of elements, of keys, and of results that
