@@ -98,9 +98,10 @@ uint64_t tally_cuda_busy(uint64_t parts, uint64_t places) {
     return parts * 100 / round_up(parts, places);
 }
 
-/* Blocks that the device holds at a time. */
-static uint64_t places_of(const tally_cuda_device *device, const tally_cuda_sizes *sizes) {
-    return (uint64_t)device->multiprocessors * sizes->column_blocks;
+/* Blocks that the device holds at a time, whose threads have so many columns. */
+static uint64_t places_of(const tally_cuda_device *device, const tally_cuda_sizes *sizes, unsigned width) {
+    const bool is_single = width == 1 && sizes->column_width > 1;
+    return (uint64_t)device->multiprocessors * (is_single ? sizes->single_blocks : sizes->column_blocks);
 }
 
 /* The slabs of a block whose threads have up to 'lines' lines of a slab's elements. Where slabs are short, a block has
@@ -128,7 +129,7 @@ static bool choose_narrow_panel(const tally_cuda_device *device, const tally_cud
         return false;
     cut->columns.width = (unsigned)width;
     cut->columns.panel = (unsigned)inner;
-    cut->columns.slabs = (unsigned)slabs_of_block(places_of(device, sizes), shape, line, lines);
+    cut->columns.slabs = (unsigned)slabs_of_block(places_of(device, sizes, sizes->column_width), shape, line, lines);
     cut->columns.groups = (unsigned)(lines / cut->columns.slabs * line / inner);
     return true;
 }
@@ -173,8 +174,8 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
         wide /= 2;
     wide = most(1, least(wide, least(threads, across)));
     if (wide < threads / 2)
-        wide =
-            most(1, divide_up(across, even_panels(places_of(device, sizes), shape->outer, across, wide, threads / 2)));
+        wide = most(1, divide_up(across, even_panels(places_of(device, sizes, width), shape->outer, across, wide,
+                                                     threads / 2)));
     cut->columns.width = width;
     cut->columns.slabs = 1;
     cut->columns.panel = (unsigned)(wide * width);
@@ -236,11 +237,12 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
+    const uint64_t places = places_of(device, sizes, cut->columns.width);
     const bool is_costly = c->entry && c->monoid == TALLY_MONOID_logsumexp;
-    uint64_t wanted = panels ? places_of(device, sizes) * (is_costly ? TURNS_OF_COSTLY : 1) / panels : 1;
+    uint64_t wanted = panels ? places * (is_costly ? TURNS_OF_COSTLY : 1) / panels : 1;
     uint64_t chunks = least(wanted, shape->extent / groups / rows_of_thread(device, c, cut, panels, shape->extent));
-    if (panels > places_of(device, sizes) && cut->columns.slabs == 1 && cut->elements * c->in_bytes >= MUCH)
-        chunks = even_chunks(places_of(device, sizes), panels, least(MOST_EVEN, shape->extent / groups / ROWS_OF_EVEN));
+    if (panels > places && cut->columns.slabs == 1 && cut->elements * c->in_bytes >= MUCH)
+        chunks = even_chunks(places, panels, least(MOST_EVEN, shape->extent / groups / ROWS_OF_EVEN));
     const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
     chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;

@@ -438,6 +438,7 @@ static void column_sizes(const tally_computation *c, int architecture, unsigned 
     while (s->column_spots * s->slot_bytes > times * COLUMN_SHARED)
         s->column_spots /= 2;
     s->column_blocks = column_blocks(c, architecture, acc, s);
+    s->single_blocks = s->column_blocks == 2 && c->in_bytes <= 4 ? 3 : s->column_blocks; /* which load few bytes */
 }
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {

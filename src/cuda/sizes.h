@@ -20,7 +20,8 @@ typedef struct tally_cuda_sizes {
     unsigned thin_width;       /* the same in thin_columns.cu and scan_thin.cu */
     unsigned tiny_inner;       /* elements of a row at most of slabs that tiny_rows.cu reduces; 0: none */
     unsigned column_spots;     /* accumulators that a block of fold_columns.cu keeps in shared memory */
-    unsigned column_blocks;    /* of it that a multiprocessor must have registers for */
+    unsigned column_blocks;    /* of it that a multiprocessor must have registers for, */
+    unsigned single_blocks;    /* and where a thread has one column */
     bool folds_in_waves;       /* wave_runs.cu where the outputs have room for a run of each element */
     unsigned long_mean;        /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
     unsigned merged_tile;      /* items of a tile of merged_segments.cu; 0: that reduces no segments */

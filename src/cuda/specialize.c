@@ -257,6 +257,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"COLUMN_PACKS", tally_cuda_column_packs(c, architecture)},
                    {"COLUMN_SPOTS", s->column_spots},
                    {"COLUMN_BLOCKS", s->column_blocks},
+                   {"SINGLE_BLOCKS", s->single_blocks},
                    {"HALF_COLUMNS", tally_cuda_has_half_columns(c)},
                    {"SCAN_ITEMS", s->scan.items},
                    {"SCAN_FINISHERS", s->scan.finishers},
