@@ -38,6 +38,8 @@ enum {
     SLAB_BLOCKS = 8,         /* that a multiprocessor holds at a time, about */
     MOST_BLOCKS = 64,        /* for each multiprocessor; more are tiles in turn */
     LEAST_TILE = 512,        /* elements of a tile at least */
+    MANY_TURNS = 4,          /* of blocks; of more, the last one need not be full */
+    LATENCY = 6 << 10,       /* bytes that pass through a block in the time that it waits for memory */
     WHOLE_COLUMNS = 16,      /* of a tile that is columns: of any width whole vectors */
     LARGE_ROWS = 8 << 20,    /* bytes, from which on short rows of narrow elements are as fast in tiles of scan.cu */
     WIDE_ROW = 1 << 16,      /* bytes, from which on stretches of whole vectors are as fast, */
@@ -283,6 +285,28 @@ bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_compu
     return true;
 }
 
+/* Blocks that a multiprocessor holds at a time, as in scan_slabs.cu. */
+static uint64_t resident_slab_blocks(const tally_computation *c, const tally_cuda_sizes *sizes) {
+    const bool are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    return sizes->slot_bytes > 32 ? 1 : sizes->slot_bytes > 8 ? 4 : are_two ? 5 : 6;
+}
+
+/* The slabs of a tile, up to 'most_slabs': as many as let the blocks end soonest, which take a while however small
+ * their tile is. */
+static uint64_t slabs_of_tile(uint64_t places, uint64_t outer, uint64_t slab_bytes, uint64_t most_slabs) {
+    uint64_t best = 1, least_time = UINT64_MAX;
+    for (uint64_t slabs = 1; slabs <= most_slabs; slabs++) {
+        const uint64_t tiles = divide_up(outer, slabs),
+                       all = tiles > MANY_TURNS * places ? tiles : round_up(tiles, places);
+        const uint64_t time = all * (LATENCY + slabs * slab_bytes);
+        if (time < least_time) {
+            least_time = time;
+            best = slabs;
+        }
+    }
+    return best;
+}
+
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *c,
                                const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
     const tally_shape flattened = flat(of_args), *shape = &flattened;
@@ -307,7 +331,9 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
         return false;
     const uint64_t fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
     const uint64_t elements = least(fits, most(is_small || has_many_parts ? most(LEAST_TILE, slab) : LEAST_TILE, fair));
-    const uint64_t slabs = least(elements / most(slab, 1), shape->outer);
+    const uint64_t places = (uint64_t)device->multiprocessors * resident_slab_blocks(c, sizes);
+    const uint64_t slabs =
+        elements < slab ? 0 : slabs_of_tile(places, shape->outer, slab * widest, least(fits / slab, shape->outer));
     const uint64_t most_columns = most(WHOLE_COLUMNS, elements / extent / WHOLE_COLUMNS * WHOLE_COLUMNS);
     const uint64_t panel = round_up(divide_up(shape->inner, divide_up(shape->inner, most_columns)), WHOLE_COLUMNS);
     cut->path = TALLY_CUDA_SCAN_SLABS;
