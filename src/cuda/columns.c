@@ -24,9 +24,9 @@ enum {
     TURNS_OF_COSTLY = 4, /* blocks for each place where instructions are the limit, so that processors end together */
     WELL_BUSY = 85,      /* per cent, as tally_cuda_busy tells */
     MUCH = 32 << 20,     /* bytes of input of which a second launch is a small part */
-    MOST_EVEN = 8,       /* chunks that make blocks come out even, */
-    ROWS_OF_EVEN = 32,   /* and rows of a thread then */
-    OF_PARTIALS = 64,    /* bytes of input for each of the chunks' partial results, or few bytes of those in all */
+    MOST_TURNS = 4,      /* of blocks that come out even, */
+    ROWS_OF_EVEN = 32,   /* whose threads have so many rows at least */
+    OF_PARTIALS = 16,    /* bytes of input for each of the chunks' partial results, or few bytes of those in all */
     MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
 
@@ -215,14 +215,27 @@ static uint64_t rows_of_thread(const tally_cuda_device *device, const tally_comp
     return each;
 }
 
-/* The number of chunks of much input that makes the multiprocessors finish together, where there are some more blocks
- * than they hold at a time: the last ones of 554 alone, where 528 fit, take half as long as all others. */
-static uint64_t even_chunks(uint64_t places, uint64_t parts, uint64_t most_chunks) {
-    uint64_t chunks = 1;
-    for (uint64_t n = 2; n <= most_chunks && tally_cuda_busy(parts * chunks, places) < WELL_BUSY; n++)
-        if (tally_cuda_busy(parts * n, places) > tally_cuda_busy(parts * chunks, places))
+/* The number of chunks of much input, from 'fewest' on, that makes the multiprocessors finish together: of 554 blocks
+ * of which 528 fit, the last ones alone take half as long as all others, and of 141 half of the device is idle. */
+static uint64_t even_chunks(uint64_t places, uint64_t panels, uint64_t fewest, uint64_t most_chunks) {
+    uint64_t chunks = fewest;
+    for (uint64_t n = fewest + 1; n <= most_chunks && tally_cuda_busy(panels * chunks, places) < WELL_BUSY; n++)
+        if (tally_cuda_busy(panels * n, places) > tally_cuda_busy(panels * chunks, places))
             chunks = n;
     return chunks;
+}
+
+/* The blocks of a cluster that a panel of little input is cut for; 1: none. 'loads' is how often a thread of one block
+ * would wait for memory. To wait twice more than in 'chunks' costs less than another launch does; where there is one
+ * chunk only, a cluster costs as much as two waits. */
+static uint64_t cluster_of(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                           uint64_t parts, uint64_t loads, uint64_t chunks) {
+    const uint64_t places = (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
+    const uint64_t blocks = least(least(CLUSTER, loads), places / most(1, parts));
+    if (device->architecture < 90 || sizes->slot_bytes > 32 || c->is_sized || blocks < 2)
+        return 1;
+    const uint64_t waits = divide_up(loads, blocks), others = divide_up(loads, chunks);
+    return (chunks > 1 ? waits <= others + MORE_LOADS : waits + MORE_LOADS <= others) ? blocks : 1;
 }
 
 /* Panels are cut into chunks of rows until there are enough blocks for all multiprocessors, unless the chunks' partial
@@ -241,23 +254,21 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     const bool is_costly = c->entry && c->monoid == TALLY_MONOID_logsumexp;
     uint64_t wanted = panels ? places * (is_costly ? TURNS_OF_COSTLY : 1) / panels : 1;
     uint64_t chunks = least(wanted, shape->extent / groups / rows_of_thread(device, c, cut, panels, shape->extent));
-    if (panels > places && cut->columns.slabs == 1 && cut->elements * c->in_bytes >= MUCH)
-        chunks = even_chunks(places, panels, least(MOST_EVEN, shape->extent / groups / ROWS_OF_EVEN));
+    chunks = most(1, chunks);
+    if (panels && cut->columns.slabs == 1 && cut->elements * c->in_bytes >= MUCH)
+        chunks = even_chunks(places, panels, chunks,
+                             least(shape->extent / groups / ROWS_OF_EVEN, MOST_TURNS * places / panels + 1));
     const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
     chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
-    const uint64_t in_cluster = least(chunks, CLUSTER), ahead = rows_ahead(c, cut), rows = shape->extent / groups;
-    /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
-    const bool is_cluster =
-        device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && chunks > 1 &&
-        divide_up(rows, in_cluster * ahead) <= divide_up(rows, chunks * ahead) + MORE_LOADS &&
-        parts * in_cluster <= (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
-    if (is_cluster)
+    const uint64_t loads = divide_up(shape->extent / groups, rows_ahead(c, cut));
+    const uint64_t in_cluster = cluster_of(device, c, sizes, parts, loads, chunks);
+    if (in_cluster > 1)
         chunks = in_cluster;
     cut->columns.chunk = round_up(divide_up(shape->extent, chunks), groups);
     cut->columns.chunks = divide_up(shape->extent, cut->columns.chunk);
-    cut->columns.clusters = is_cluster && cut->columns.chunks > 1;
-    if (cut->columns.chunks > 1 && !is_cluster)
+    cut->columns.clusters = in_cluster > 1 && cut->columns.chunks > 1;
+    if (cut->columns.chunks > 1 && !cut->columns.clusters)
         cut->partials = tally_cuda_place(cut, cut->groups * cut->columns.chunks * sizes->slot_bytes);
 }
 
