@@ -21,8 +21,7 @@ enum {
     LEAST_LOADS = 6,     /* if it waits for memory at least so often with all rows */
     CLUSTER = 8,         /* blocks of a cluster at most, as in fold_columns.cu, */
     MORE_LOADS = 2,      /* and how much oftener a thread may wait for memory then */
-    TURNS_OF_COSTLY = 4, /* blocks for each place where instructions are the limit, so that processors end together */
-    WELL_BUSY = 85,      /* per cent, as tally_cuda_busy tells */
+    WELL_BUSY = 75,      /* per cent, as tally_cuda_busy tells */
     MUCH = 32 << 20,     /* bytes of input of which a second launch is a small part */
     MOST_TURNS = 4,      /* of blocks that come out even, */
     ROWS_OF_EVEN = 32,   /* whose threads have so many rows at least */
@@ -225,19 +224,6 @@ static uint64_t even_chunks(uint64_t places, uint64_t panels, uint64_t fewest, u
     return chunks;
 }
 
-/* The blocks of a cluster that a panel of little input is cut for; 1: none. 'loads' is how often a thread of one block
- * would wait for memory. To wait twice more than in 'chunks' costs less than another launch does; where there is one
- * chunk only, a cluster costs as much as two waits. */
-static uint64_t cluster_of(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                           uint64_t parts, uint64_t loads, uint64_t chunks) {
-    const uint64_t places = (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
-    const uint64_t blocks = least(least(CLUSTER, loads), places / most(1, parts));
-    if (device->architecture < 90 || sizes->slot_bytes > 32 || c->is_sized || blocks < 2)
-        return 1;
-    const uint64_t waits = divide_up(loads, blocks), others = divide_up(loads, chunks);
-    return (chunks > 1 ? waits <= others + MORE_LOADS : waits + MORE_LOADS <= others) ? blocks : 1;
-}
-
 /* Panels are cut into chunks of rows until there are enough blocks for all multiprocessors, unless the chunks' partial
  * results would take too much memory. */
 void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
@@ -251,8 +237,7 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
     const uint64_t places = places_of(device, sizes, cut->columns.width);
-    const bool is_costly = c->entry && c->monoid == TALLY_MONOID_logsumexp;
-    uint64_t wanted = panels ? places * (is_costly ? TURNS_OF_COSTLY : 1) / panels : 1;
+    uint64_t wanted = panels ? places / panels : 1;
     uint64_t chunks = least(wanted, shape->extent / groups / rows_of_thread(device, c, cut, panels, shape->extent));
     chunks = most(1, chunks);
     if (panels && cut->columns.slabs == 1 && cut->elements * c->in_bytes >= MUCH)
@@ -261,14 +246,18 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
     chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
-    const uint64_t loads = divide_up(shape->extent / groups, rows_ahead(c, cut));
-    const uint64_t in_cluster = cluster_of(device, c, sizes, parts, loads, chunks);
-    if (in_cluster > 1)
+    const uint64_t in_cluster = least(chunks, CLUSTER), ahead = rows_ahead(c, cut), rows = shape->extent / groups;
+    /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
+    const bool is_cluster =
+        device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && chunks > 1 &&
+        divide_up(rows, in_cluster * ahead) <= divide_up(rows, chunks * ahead) + MORE_LOADS &&
+        parts * in_cluster <= (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
+    if (is_cluster)
         chunks = in_cluster;
     cut->columns.chunk = round_up(divide_up(shape->extent, chunks), groups);
     cut->columns.chunks = divide_up(shape->extent, cut->columns.chunk);
-    cut->columns.clusters = in_cluster > 1 && cut->columns.chunks > 1;
-    if (cut->columns.chunks > 1 && !cut->columns.clusters)
+    cut->columns.clusters = is_cluster && cut->columns.chunks > 1;
+    if (cut->columns.chunks > 1 && !is_cluster)
         cut->partials = tally_cuda_place(cut, cut->groups * cut->columns.chunks * sizes->slot_bytes);
 }
 

@@ -29,8 +29,9 @@ enum {
     WIDE_CLUSTER = 16,
     HELD_BLOCK = 256, /* threads of a block, where there are two launches; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
-    /* Rows of some vectors are held by a block or a cluster each. Two launches were not faster than waves: bxor of u32
-     * 3 x 53873 took 9.5 us on an H100 and 9.1, but max of u32 55 x 5916, in clusters, 7.6 and 9.5. */
+    /* Rows of some vectors are held by a block or a cluster each, if there is room for about all of them at a time. On
+     * an H200 norm_inf of f64 30 x 3228 took 7.8 us that way and 9.2 in waves, prod of f32 8 x 18099 7.4 and 8.4; but
+     * of f64 333 x 2555 14.1 and 12.9. On an H100 bxor of u32 3 x 53873 took 9.5 us in two launches, and 9.1. */
     LEAST_HELD_ROW = 128, /* vectors */
     ROW_BLOCKS = 2,       /* for each multiprocessor, in clusters that are larger than they must be */
 
@@ -69,7 +70,7 @@ static bool cut_held_rows(tally_cuda_plan *plan, const tally_shape *shape, uint6
                        least(CLUSTER, divide_up(vectors, of_warp)));
     const uint64_t threads = round_up(divide_up(vectors, blocks), of_warp) / rows;
     if (vectors < LEAST_HELD_ROW || vectors * shape->outer > most_vectors || threads > 2 * HELD_BLOCK ||
-        shape->outer > TALLY_CUDA_MOST_GRID_Y)
+        shape->outer * blocks * threads > places * 2 * HELD_BLOCK)
         return false;
     cut->path = TALLY_CUDA_HELD;
     cut->held.threads = (unsigned)threads;

@@ -420,7 +420,9 @@ static unsigned tiny_inner(const tally_computation *c, const tally_cuda_sizes *s
 static unsigned column_blocks(const tally_computation *c, int architecture, unsigned acc, const tally_cuda_sizes *s) {
     enum { MANY = 4, SOME = 3, FEW = 2 };
     const bool loads_few = c->in_bytes <= 2 && acc <= 32 && s->column_width <= 4 * c->in_bytes &&
-                           !tally_cuda_has_half_columns(c) && !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+                           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    if (tally_cuda_has_half_columns(c))
+        return MANY; /* whose accumulators are in shared memory */
     if (loads_few || tally_cuda_column_packs(c, architecture))
         return SOME;
     return s->column_width * acc <= 32 ? MANY : acc <= 32 ? FEW : 1;

@@ -225,11 +225,38 @@ struct half_sum {
     uint32 count = 0;
 };
 template <int Width> struct half_lanes {
-    enum { LIMIT = 128 };
+    enum { LIMIT = 128, NUMBERS = sizeof(column_powers) / sizeof(double) };
     static constexpr uint32 LEAST = (127 - 40) << 23, MOST = (127 + 56) << 23; /* as bits of floats */
+    static_assert(Width * sizeof(column_powers) * BLOCK <= COLUMN_SPOTS * sizeof(acc_t), "threads' spots fit");
     half_sum of[Width];
-    spot_t *spots;
+    double *kept; /* the thread's spots, in shared memory: with those in registers fewer blocks would fit */
 
+    explicit half_lanes(spot_t *memory) : kept((double *)memory + threadIdx.x) {
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            set_spot(k, column_powers());
+    }
+    column_powers spot(int k) const {
+        double number[NUMBERS];
+#pragma unroll
+        for (int j = 0; j < NUMBERS; j++)
+            number[j] = kept[(k * NUMBERS + j) * BLOCK];
+        column_powers r;
+        memcpy(&r, number, sizeof r);
+        return r;
+    }
+    void set_spot(int k, const column_powers &spot) {
+        double number[NUMBERS];
+        memcpy(number, &spot, sizeof spot);
+#pragma unroll
+        for (int j = 0; j < NUMBERS; j++)
+            kept[(k * NUMBERS + j) * BLOCK] = number[j];
+    }
+    template <class Sums> void add_to_spot(int k, const Sums &more) {
+        column_powers next = spot(k);
+        next.add(more);
+        set_spot(k, next);
+    }
     static bool is_far(float largest) {
         const uint32 bits = __float_as_uint(largest);
         return ARE_SAME<in_t, bf16> && bits != 0 && bits - LEAST > MOST - LEAST;
@@ -273,7 +300,7 @@ inline void add_loaded(const stretch<Width> &, uint32, const few<in_t, Width> *x
             column_powers rows;
             rows.shift = first_of(k);
             add_to(rows, k);
-            lanes->spots[k].add(rows);
+            lanes->add_to_spot(k, rows);
         } else {
             sum.shift = sum.count ? sum.shift : first_of(k);
             add_to(sum, k);
@@ -281,10 +308,10 @@ inline void add_loaded(const stretch<Width> &, uint32, const few<in_t, Width> *x
     }
 }
 template <int Width>
-inline void empty_columns(const stretch<Width> &, int, bool, half_lanes<Width> *lanes, spot_t *spots) {
+inline void empty_columns(const stretch<Width> &, int, bool, half_lanes<Width> *lanes, spot_t *) {
 #pragma unroll
     for (int k = 0; k < Width; k++) {
-        spots[k].add(lanes->of[k]);
+        lanes->add_to_spot(k, lanes->of[k]);
         lanes->of[k] = {};
     }
 }
@@ -301,12 +328,12 @@ constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : column_sum::IS_KEY ? 0xffff : COLU
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 
-template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
+/* 'memory' is the block's. */
+template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[maybe_unused]] spot_t *memory) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
     constexpr bool HAS_PAIRS = Width * sizeof(in_t) == 8 && sizeof(in_t) < 4;
 #if HALF_COLUMNS
-    half_lanes<Width> lanes[1];
-    lanes->spots = sums;
+    half_lanes<Width> lanes[] = {half_lanes<Width>(memory)};
 #else
     typedef choice_of_lanes<Width, COLUMN_PACKS && Width % 4 == 0> kept;
     typename kept::type lanes[kept::COUNT];
@@ -338,6 +365,11 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
         }
     }
     empty_columns(s, steps, is_first, lanes, sums);
+#if HALF_COLUMNS
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        sums[k] = lanes->spot(k);
+#endif
 }
 
 /* The stretch of the thread whose first element is number 'spot' of a step, counted slab after slab and row after row. */
@@ -423,8 +455,10 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
     const uint32 spot = threadIdx.x * Width, spots_a_slab = p.groups * p.panel;
     const bool works = spot < b.slabs * spots_a_slab;
     spot_t sums[Width];
+    if (HALF_COLUMNS)
+        __syncthreads(); /* earlier use of the memory */
     if (works)
-        fold_stretch(stretch_of<Width>(p, b, spot), sums);
+        fold_stretch(stretch_of<Width>(p, b, spot), sums, spots);
     if (p.groups == 1 && p.chunks == 1) {
         acc_t acc[Width];
 #pragma unroll
