@@ -18,7 +18,7 @@
 enum {
     SHORT_GROUP = 2048, /* elements; groups of fewer are reduced many at a time */
     LITTLE = 2 << 20,   /* bytes read and written by a scan along an axis */
-    BUSY_WAVES = 80,    /* per cent of the multiprocessors among which slabs can be shared evenly */
+    BUSY_WAVES = 70,    /* per cent of the multiprocessors among which slabs can be shared evenly */
     MOST_HELD = 8 << 20 /* the same of columns that clusters hold, where there is another way */
 };
 

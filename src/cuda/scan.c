@@ -52,7 +52,6 @@ enum {
     FEW_COLUMNS = 3, /* whose sums of 4 bytes scan_narrow.cu publishes together, in so many bytes: */
     FEW_BYTES = 16,
     LEAST_STRAND = 4,     /* rows of a strand of a narrow array at least */
-    FEW_WAVES = 4,        /* of which the last one shall be full */
     LEAST_OF_BLOCKS = 50, /* per cent of the device's that slabs of such arrays have together at least */
     TOLD_A_LANE = 5       /* entries that a lane of a teller adds up at a time */
 };
@@ -96,10 +95,10 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
     if (!rows || !vectors || (vectors > most_vectors && vectors > HELD_IN_BLOCK))
         return false;
     unsigned widest = 0;
-    const uint64_t resident = vectors > HELD_IN_BLOCK
-                                  ? tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK,
-                                                        plan->device->architecture >= 90 ? &widest : NULL)
-                                  : 0;
+    const uint64_t resident =
+        vectors > HELD_IN_BLOCK
+            ? tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL)
+            : 0;
     if (vectors > HELD_IN_BLOCK) {
         blocks = vectors <= HELD_IN_CLUSTER ? CLUSTER : WIDE_CLUSTER;
         in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest;
@@ -396,13 +395,12 @@ static unsigned words_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, u
     return greatest;
 }
 
-/* The number of rows of a strand that makes tiles whole vectors; 0 if there is none. At least 'fewest', and fewer than
- * most_rows if then a bank has fewer words to give at a time. */
-static uint64_t rows_of_strand(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t strands, uint64_t fewest,
-                               uint64_t most_rows) {
+/* The number of rows of a strand that makes tiles whole vectors; 0 if there is none. Up to a quarter fewer than
+ * most_rows, if then a bank has fewer words to give at a time. */
+static uint64_t rows_of_strand(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t strands, uint64_t most_rows) {
     uint64_t best = 0;
     unsigned met = 0;
-    for (uint64_t rows = most_rows; rows >= fewest; rows--) {
+    for (uint64_t rows = most_rows; rows * 4 > most_rows * 3; rows--) {
         const unsigned in_a_bank = words_in_a_bank(sizes, inner, rows);
         if (strands * rows * inner % sizes->vector == 0 && (!best || in_a_bank < met)) {
             best = rows;
@@ -429,17 +427,11 @@ bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, con
     if (inner > sizes->narrow.columns || outer > resident)
         return false;
     const uint64_t strands = sizes->scan.finishers / inner, most_blocks = resident / outer;
+    const uint64_t fair = divide_up(shape->extent, strands * most_blocks);
     if (shape->extent < strands * LEAST_STRAND || outer * most_blocks * 100 < resident * LEAST_OF_BLOCKS)
         return false;
-    /* few waves are full ones: a last one of few tiles would take as long as the others */
-    const uint64_t items = sizes->narrow.items, waves = divide_up(shape->extent, strands * most_blocks * items);
-    const uint64_t fair = divide_up(shape->extent, strands * most_blocks * waves);
-    const uint64_t most_rows = waves == 1 ? least(items, round_up(fair, sizes->vector)) : items;
-    uint64_t rows = 0;
-    if (waves > 1 && waves <= FEW_WAVES)
-        rows = rows_of_strand(sizes, inner, strands, fair, least(items, fair + 2));
-    if (!rows)
-        rows = rows_of_strand(sizes, inner, strands, most_rows - most_rows / 4 + (most_rows % 4 == 0), most_rows);
+    const uint64_t rows =
+        rows_of_strand(sizes, inner, strands, least(sizes->narrow.items, round_up(fair, sizes->vector)));
     if (!rows)
         return false;
     cut->path = TALLY_CUDA_NARROW;
