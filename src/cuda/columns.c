@@ -19,8 +19,7 @@ enum {
     ENOUGH_ROWS = 64,    /* of a thread where a block has several slabs */
     ROWS_A_THREAD = 16,  /* of a panel at least, or fewer if there would be fewer blocks than multiprocessors: */
     LEAST_LOADS = 6,     /* if it waits for memory at least so often with all rows */
-    CLUSTER = 8,         /* blocks of a cluster at most, as in fold_columns.cu, */
-    MORE_LOADS = 2,      /* and how much oftener a thread may wait for memory then */
+    MORE_LOADS = 2,      /* how much oftener a thread may wait for memory where a cluster has a panel */
     WELL_BUSY = 75,      /* per cent, as tally_cuda_busy tells */
     MUCH = 32 << 20,     /* bytes of input of which a second launch is a small part */
     MOST_TURNS = 4,      /* of blocks that come out even, */
@@ -246,7 +245,8 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
     chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
-    const uint64_t in_cluster = least(chunks, CLUSTER), ahead = rows_ahead(c, cut), rows = shape->extent / groups;
+    const uint64_t in_cluster = least(chunks, TALLY_CUDA_CLUSTER), ahead = rows_ahead(c, cut),
+                   rows = shape->extent / groups;
     /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
     const bool is_cluster =
         device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && chunks > 1 &&

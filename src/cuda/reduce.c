@@ -14,7 +14,6 @@ enum {
     LEAST_CHUNKS = 4,
 
     CLUSTER_VECTORS = 1 << 15, /* a reduction of no more vectors is one cluster's */
-    CLUSTER = 8,               /* blocks, as in cluster.cu */
     CLUSTER_UNROLL = 4,        /* vectors, as in cluster.cu */
     /* Rows along an axis are a cluster each if there are so few that the multiprocessors hold all blocks at a time, and
      * a block takes at most so many steps of its row. */
@@ -72,7 +71,7 @@ static bool cut_row_clusters(const tally_cuda_device *device, const tally_cuda_s
     const uint64_t step = (uint64_t)sizes->cluster_threads * sizes->vector;
     if (!sizes->has_row_clusters || !extent || cut->groups > most_blocks)
         return false;
-    const uint64_t blocks = least(least(CLUSTER, most_blocks / cut->groups), divide_up(extent, step));
+    const uint64_t blocks = least(least(TALLY_CUDA_CLUSTER, most_blocks / cut->groups), divide_up(extent, step));
     const uint64_t chunk = round_up(divide_up(extent, blocks), (uint64_t)ROW_CLUSTER_LINE * sizes->vector);
     if (chunk > step * least(sizes->unroll, CLUSTER_UNROLL) * ROW_CLUSTER_STEPS)
         return false;
@@ -99,8 +98,8 @@ void tally_cuda_rows_cut(const tally_cuda_device *device, const tally_cuda_sizes
         const uint64_t of_cluster =
             (uint64_t)sizes->cluster_threads * sizes->vector * least(sizes->unroll, CLUSTER_UNROLL);
         cut->rows.in_cluster = true;
-        cut->rows.blocks = CLUSTER;
-        cut->rows.chunk = round_up(divide_up(extent, CLUSTER), of_cluster);
+        cut->rows.blocks = TALLY_CUDA_CLUSTER;
+        cut->rows.chunk = round_up(divide_up(extent, TALLY_CUDA_CLUSTER), of_cluster);
     } else if (cut->rows.blocks > 1) {
         cut->partials = tally_cuda_place(cut, cut->groups * cut->rows.blocks * sizes->slot_bytes);
     }
@@ -123,7 +122,7 @@ tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, tally_cuda_k
     tally_cuda_grid grid = {.x = least(results, enough), .threads = TALLY_CUDA_BLOCK, .starts_early = true};
     if (plan->sizes.has_clusters && chunks > ONE_BLOCK_FOLDS) {
         kernel = plan->kernels.fold_partials_in_cluster;
-        grid.x = CLUSTER;
+        grid.x = TALLY_CUDA_CLUSTER;
     }
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching the end of a reduction");
 }

@@ -25,9 +25,7 @@ enum {
     HELD_VECTORS = 1 << 19,
     HELD_OF_NARROW = 3, /* times so many, divided by the elements of a vector */
     HELD_OF_LARGE = 4,  /* divided by */
-    CLUSTER = 8,
-    WIDE_CLUSTER = 16,
-    HELD_BLOCK = 256, /* threads of a block, where there are two launches; above so many vectors twice as many: */
+    HELD_BLOCK = 256,   /* threads of a block, where there are two launches; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
     /* Rows of some vectors are held by a block or a cluster each, if there is room for about all of them at a time. On
      * an H200 norm_inf of f64 30 x 3228 took 7.8 us that way and 9.2 in waves, prod of f32 8 x 18099 7.4 and 8.4; but
@@ -66,7 +64,7 @@ static bool cut_held_rows(tally_cuda_plan *plan, const tally_shape *shape, uint6
     uint64_t blocks = 1;
     if (plan->device->architecture >= 90)
         blocks = least(most(places / shape->outer, divide_up(vectors, 2 * HELD_BLOCK * rows)),
-                       least(CLUSTER, divide_up(vectors, of_warp)));
+                       least(TALLY_CUDA_CLUSTER, divide_up(vectors, of_warp)));
     const uint64_t threads = round_up(divide_up(vectors, blocks), of_warp) / rows;
     if (vectors < LEAST_HELD_ROW || vectors * shape->outer > most_vectors || threads > 2 * HELD_BLOCK ||
         shape->outer * blocks * threads > places * 2 * HELD_BLOCK)
@@ -100,7 +98,7 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
             ? tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL)
             : 0;
     if (vectors > HELD_IN_BLOCK) {
-        blocks = vectors <= HELD_IN_CLUSTER ? CLUSTER : WIDE_CLUSTER;
+        blocks = vectors <= HELD_IN_CLUSTER ? TALLY_CUDA_CLUSTER : TALLY_CUDA_WIDE_CLUSTER;
         in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest;
     }
     /* Blocks that have to wait for others to end take twice as long: max of 969387 f64, by 474 blocks where 264 fit,
@@ -316,7 +314,7 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
 }
 
 tally_status tally_cuda_scan_window_launch(const tally_cuda_launch *l, bool checks_all) {
-    enum { THREADS = 1024 /* as in scan_window.cu */, BLOCKS = 2, ELEMENTS = 4, VECTOR = 16 };
+    enum { THREADS = TALLY_CUDA_WINDOW_THREADS, BLOCKS = 2, ELEMENTS = 4, VECTOR = 16 };
     static const char what[] = "launching a look at the elements";
     tally_cuda_window_args args = {.scan = scan_of(l, l->cut->scan.tile, l->cut->scan.tiles),
                                    .cleared = l->workspace,

@@ -3,7 +3,6 @@
  * take too long to read. See reduce.cu. */
 
 enum {
-    CLUSTER = 8,                             /* blocks at most: every device with clusters takes so many */
     CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4, /* vectors that a thread loads at a time */
     CLUSTER_RESIDENT = 1024 / CLUSTER_THREADS /* blocks that a multiprocessor must have registers for */
 };

@@ -7,7 +7,8 @@
  * same bits every run. If the operator does not commute, each thread has consecutive rows of the chunk. */
 
 /* Blocks of thin_columns.cu that a multiprocessor must have registers for; those of fold_columns.cu are COLUMN_BLOCKS. */
-constexpr bool LOADS_FEW_BYTES = sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != 2 && !HAS_SECOND;
+constexpr bool LOADS_FEW_BYTES =
+    sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != MOMENTS_IN_FLOATS && !HAS_SECOND;
 constexpr int THIN_BLOCKS = COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;
 
 /* ---- a thread's elements ---- */
