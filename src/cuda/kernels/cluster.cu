@@ -1,6 +1,6 @@
-/* Clusters of blocks, which access each other's shared memory (sm_90 and later): one for a reduction of little input, one
- * for each row of few that are not long, and one for the end of a large reduction, whose partial results one block would
- * take too long to read. See reduce.cu. */
+/* Clusters of blocks, which access each other's shared memory (sm_90 and later): one for a reduction of little input,
+ * one for each row of few that are not long, and one for the end of a large reduction, whose partial results one block
+ * would take too long to read. See reduce.cu. */
 
 enum {
     CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4, /* vectors that a thread loads at a time */
@@ -50,13 +50,15 @@ template <bool Aligned> inline void reduce_row_in_cluster(const reduce_args &p) 
     give_as_cluster(p.to, blockIdx.y, fold_row<CLUSTER_THREADS, CLUSTER_UNROLL, Aligned>(p, r));
 }
 
-extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT) reduce_in_cluster(reduce_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT)
+    reduce_in_cluster(reduce_args p SIZED) {
     TAKE_SIZE(p.extent)
     TAKE_SIZE(p.to.count)
     reduce_row_in_cluster<true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT) reduce_across_in_cluster(reduce_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT)
+    reduce_across_in_cluster(reduce_args p SIZED) {
     TAKE_SIZE(p.extent)
     TAKE_SIZE(p.to.count)
     reduce_row_in_cluster<false>(p);

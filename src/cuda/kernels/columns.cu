@@ -6,7 +6,8 @@
  * column's threads are folded in order, and a second kernel folds the chunks in a fixed order, so that a result has the
  * same bits every run. If the operator does not commute, each thread has consecutive rows of the chunk. */
 
-/* Blocks of thin_columns.cu that a multiprocessor must have registers for; those of fold_columns.cu are COLUMN_BLOCKS. */
+/* Blocks of thin_columns.cu that a multiprocessor must have registers for. For fold_columns.cu the
+ * host says how many. */
 constexpr bool LOADS_FEW_BYTES =
     sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != MOMENTS_IN_FLOATS && !HAS_SECOND;
 constexpr int THIN_BLOCKS = COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;

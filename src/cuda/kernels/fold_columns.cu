@@ -216,10 +216,10 @@ inline void empty_columns(const stretch<Width> &, int, bool, packed_lanes<Width>
 #endif
 
 #if HALF_COLUMNS
-/* A thread's columns of halves, in floats: distances from the first of up to LIMIT rows, and their squares. They may cost
- * 7 of 24 bits, and results have 11 at most. Squares of bf16 may leave the range of floats, so rows go to the spots as
- * doubles if the largest value of some column among them is not from 2^-40 to 2^56, nor 0. Then two values of a column whose
- * difference has a square that is lost are equal, or do not show beside others. */
+/* A thread's columns of halves, in floats: distances from the first of up to LIMIT rows, and their squares. They may
+ * cost 7 of 24 bits, and results have 11 at most. Squares of bf16 may leave the range of floats. So rows go to the spots
+ * as doubles if the largest value of some column among them is not from 2^-40 to 2^56, nor 0. Then two values of a
+ * column whose difference has a square that is lost are equal, or do not show beside others. */
 struct half_sum {
     float shift = 0, distances = 0, squares = 0;
     uint32 count = 0;
