@@ -379,6 +379,8 @@ ALWAYS_INLINE L_V NAME(rows_up_)(L_V x, L_V fill, size_t units) {
  * Lane l of *before is the value before them of column l % width, and becomes the one after. */
 ALWAYS_INLINE L_V NAME(scan_vector_of_rows_)(tally_monoid m, L_V x, size_t rows, size_t width, bool exclusive,
                                              L_V identity, L_V *before) {
+    if (SETTLES(m) && NAME(is_settled_)(m, x, *before))
+        return *before;
     const size_t row = width * (sizeof(L_T) / sizeof(s_u32));
     const v_u32 in_last_row = numbers_modulo(row) + (s_u32)((rows - 1) * row);
     for (size_t by = row; by < rows * row; by *= 2)
