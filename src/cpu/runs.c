@@ -416,9 +416,22 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 }
 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
- * the one that is open before the stretch. (Zen 5, ns an element alone and so: variances of f32 in segments of 100 and
- * 150 1.4, 1.2 and 1.0, 1.0, of f64 1.4, 1.2 and 1.3, 1.3; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
-enum { MOST_GATHERED = 512, SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SHORT_SPREAD = 96 };
+ * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 80
+ * 0.98 and 1.06, of 60 1.17 and 1.08, of f64 1.21 and 1.29, 1.50 and 1.30; with AVX2 of 40 2.07 and 2.41, of 30 2.27
+ * and 2.41; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
+enum {
+    MOST_GATHERED = 512,
+    SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
+    SHORT_SPREAD = 36,
+    SHORT_SPREAD_BY_MASKS = 72
+};
+
+static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
+    if (tally_cpu_scans_spread(plan))
+        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : SHORT_SPREAD);
+    return tally_cpu_scans_logsumexp(plan) && are_shorter(s, SHORT_LOGSUMEXP);
+}
+
 typedef struct gathered {
     const tally_runs *runs;
     bool reverse;
@@ -544,12 +557,11 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_text_groups(r, s, worker, carry);
         return;
     }
-    if ((tally_cpu_scans_spread(r->plan) && are_shorter(s, SHORT_SPREAD)) ||
-        (tally_cpu_scans_logsumexp(r->plan) && are_shorter(s, SHORT_LOGSUMEXP))) {
+    if (has_groups_to_gather(r->plan, s)) {
         scan_groups_gathered(r, s, worker, carry);
         return;
     }
-    if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {
+    if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s) && !tally_cpu_scans_spread(r->plan)) {
         scan_short_prefixes(r, s, worker, carry);
         return;
     }
