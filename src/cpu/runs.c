@@ -35,9 +35,8 @@ static const uint64_t *read_boundaries(const tally_cpu_level *level, const tally
                                        size_t count, uint64_t *room) {
     if (!s->heads)
         return tally_cpu_see_offsets(level, s->offsets, s->offsets_type, s->first_offset + first, count, room);
-    level->types[TALLY_U32]->convert[TALLY_U64](s->heads + first, count, room);
-    for (size_t k = 0; s->heads_base > 0 && k < count; k++)
-        room[k] += s->heads_base;
+    for (size_t k = 0; k < count; k++)
+        room[k] = s->heads[first + k] + s->heads_base;
     return room;
 }
 
