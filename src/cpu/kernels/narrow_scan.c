@@ -286,7 +286,7 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
                                     char *carried, char *out) {
     v_u8 slots[SLOTS], before;
     char pattern[PATTERN];
-    bool is_repeated = false;
+    bool is_settled = false, is_repeated = false; /* the last block changed nothing; pattern[] has the running values */
     load_bytes(carried, width, &before);
     const bool in_16 = width <= 16;
     /* Beside other columns every row is read as it is: what is next to it is another thread's. */
@@ -296,13 +296,14 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
     for (size_t done = 0, block; done < rows; done += block) {
         block = rows - done < SLOTS ? rows - done : SLOTS;
         const size_t first = s->reverse ? rows - done - block : done, end = first + block;
-        if ((s->op == OR || s->op == LARGER) && stride == width && block == SLOTS) {
+        if (is_settled && stride == width && block == SLOTS) {
             if (!is_repeated)
                 repeat_row(before, width, pattern);
             is_repeated = fill_settled(s, x + first * width, block * width, width, pattern, out + first * width);
             if (is_repeated)
                 continue;
         }
+        const v_u8 was = before;
         const size_t last = end <= safe ? 0 : end - safe < block ? end - safe : block;
         for (size_t k = 0, count; k < block; k += count) {
             const size_t row = s->reverse ? block - 1 - k : k;
@@ -319,6 +320,7 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
                 scan_slots(s, from, count, width, step, BY_VECTOR, &before, next, slots + row);
         }
         const size_t whole = block > ends ? block - ends : 0;
+        is_settled = (s->op == OR || s->op == LARGER) && !any_bit((v_u64)((was ^ before) & first_bytes(width)));
         char *const to = out + first * stride;
         if (in_16)
             for (size_t row = 0; row < whole; row++)
