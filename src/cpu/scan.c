@@ -511,8 +511,7 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     s->tiles = divide_up(s->inner, s->tile);
     if (plan->staging_bytes)
         plan->staging_bytes = tally_cpu_staging_bytes(plan, most(TALLY_CPU_SCAN_BYTES / in_bytes, s->inner));
-    const bool few_tasks =
-        !by_columns && s->outer * s->tiles < FEW_TILES && s->chunks > 2 && s->chunks > 2 * s->tiles;
+    const bool few_tasks = !by_columns && s->outer * s->tiles < FEW_TILES && s->chunks > 2 && s->chunks > 2 * s->tiles;
     uint64_t room = tally_cpu_columns_room(s->inner) + 2 * s->inner;
     s->turned = turns_columns(s) && s->tiles == 1;
     const size_t accumulators = (size_t)(few_tasks ? room : 2 * s->tile) * plan->acc_bytes;
