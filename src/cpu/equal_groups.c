@@ -111,12 +111,12 @@ enum { LEAST_LIFTED = 16 };
 
 bool tally_cpu_scans_equal(const tally_cpu_plan *plan, uint64_t length) {
     const tally_computation *c = &plan->base.computation;
-    if (length < 2 || length > TALLY_CPU_SHORT_ROW || c->exact || c->monoid == TALLY_MONOID_user)
+    if (length == 0 || length > TALLY_CPU_SHORT_ROW || c->exact || c->monoid == TALLY_MONOID_user)
         return false;
     /* numbers that are lifted: i16 in segments of 14 0.60 with marks and 0.62 as rows, means of f32 in 40 1.77 and 0.93
      */
     const bool counts = tally_cpu_lowers_by_count(plan) || plan->lifted.parts != TALLY_CPU_NUMBER;
-    return plan->direct || (tally_cpu_lifts_rows(plan, length) && (counts || length > LEAST_LIFTED));
+    return plan->direct || (tally_cpu_lifts_rows(plan, length) && (counts || length == 1 || length > LEAST_LIFTED));
 }
 
 void tally_cpu_scan_equal(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t count, uint64_t length,

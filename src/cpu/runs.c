@@ -31,13 +31,13 @@ static uint64_t boundary(const tally_stretch *s, uint64_t k) {
 
 /* Boundaries first .. first + count - 1: the caller's offsets themselves if they can be read as they are, else a copy
  * of them in 'room'. */
-static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, size_t count, uint64_t *room) {
-    if (s->heads) {
-        for (size_t k = 0; k < count; k++)
-            room[k] = s->heads[first + k] + s->heads_base;
-        return room;
-    }
-    return tally_cpu_see_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, room);
+static const uint64_t *read_boundaries(const tally_cpu_level *level, const tally_stretch *s, uint64_t first,
+                                       size_t count, uint64_t *room) {
+    if (!s->heads)
+        return tally_cpu_see_offsets(level, s->offsets, s->offsets_type, s->first_offset + first, count, room);
+    for (size_t k = 0; k < count; k++)
+        room[k] = s->heads[first + k] + s->heads_base;
+    return room;
 }
 
 static const void *element_at(const tally_runs *r, const void *base, uint64_t element) {
@@ -69,6 +69,7 @@ size_t tally_stretch_bytes(const tally_cpu_plan *plan) {
 
 /* The boundaries of a stretch one after the other, in the direction of the scan. */
 typedef struct boundaries {
+    const tally_cpu_level *level;
     const tally_stretch *stretch;
     bool reverse;
     uint64_t next, end; /* numbers, in that direction */
@@ -82,28 +83,44 @@ static bool read_more(boundaries *b) {
     if (b->count == 0)
         return false;
     const uint64_t first = b->reverse ? b->stretch->boundaries - b->next - b->count : b->next;
-    b->read = read_boundaries(b->stretch, first, b->count, b->room);
+    b->read = read_boundaries(b->level, b->stretch, first, b->count, b->room);
     b->next += b->count;
     b->at = 0;
     return true;
 }
 
+/* Marks the heads of four boundaries, less 'from'. A mark might be any byte, of the boundaries too: so these are read
+ * first. (Zen 5, 0.75 cycles a boundary so, 1.15 one by one.) */
+enum { MARKED_AT_ONCE = 4 };
+static inline void mark_four(const uint64_t *next, uint64_t from, int8_t *heads) {
+    const uint64_t a = next[0], b = next[1], c = next[2], d = next[3];
+    heads[a - from] = -1;
+    heads[b - from] = -1;
+    heads[c - from] = -1;
+    heads[d - from] = -1;
+}
+
 /* Marks the groups that begin, in the direction of the scan, among n elements from 'first' on; returns how many. */
 static uint64_t mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
+    enum { STEP = MARKED_AT_ONCE };
     uint64_t marked = 0;
     memset(heads, 0, n);
     while (b->at < b->count || read_more(b)) {
-        /* copies, since a mark might be any byte, of *b too: 2 ns a group without them, for loads that wait for stores
-         */
+        /* copies, of *b too: 2 ns a group without them, for loads that wait for stores */
         const uint64_t *const read = b->read;
         const size_t count = b->count;
         size_t at = b->at;
-        if (b->reverse)
+        if (b->reverse) {
+            for (; at + STEP <= count && read[count - at - STEP] > first; at += STEP)
+                mark_four(read + count - at - STEP, first + 1, heads);
             for (; at < count && read[count - 1 - at] > first; at++)
                 heads[read[count - 1 - at] - 1 - first] = -1;
-        else
+        } else {
+            for (; at + STEP <= count && read[at + STEP - 1] < first + n; at += STEP)
+                mark_four(read + at, first, heads);
             for (; at < count && read[at] < first + n; at++)
                 heads[read[at] - first] = -1;
+        }
         marked += at - b->at;
         b->at = at;
         if (at < count)
@@ -163,7 +180,8 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     uint64_t room[TALLY_CPU_BATCH];
-    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
+    boundaries b = {
+        .level = r->plan->device->level, .stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
     const uint64_t n = s->end - s->begin;
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const bool to_results = plan->lifted.as_they_are || tally_cpu_writes_results(plan);
@@ -205,7 +223,8 @@ static void scan_text_groups(const tally_runs *r, const tally_stretch *s, unsign
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     tally_text_groups *groups = tally_cpu_worker(plan, worker);
     uint64_t room[TALLY_CPU_BATCH];
-    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
+    boundaries b = {
+        .level = r->plan->device->level, .stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
     const uint64_t n = s->end - s->begin;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     for (uint64_t done = 0, count; done < n; done += count) {
@@ -259,7 +278,8 @@ enum { LEAST_EQUAL = 8 };
 static bool begins_evenly(const tally_cpu_plan *plan, const tally_stretch *s) {
     uint64_t room[TALLY_CPU_BATCH + 1];
     const size_t batch = least(s->boundaries - 1, TALLY_CPU_BATCH);
-    return batch >= LEAST_EQUAL && tally_cpu_equal_length(plan, read_boundaries(s, 0, batch + 1, room), batch);
+    return batch >= LEAST_EQUAL &&
+           tally_cpu_equal_length(plan, read_boundaries(plan->device->level, s, 0, batch + 1, room), batch);
 }
 
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
@@ -273,7 +293,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
                          (may_be_equal || !begins_evenly(r->plan, s));
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
-        const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);
+        const uint64_t *numbers = read_boundaries(r->plan->device->level, s, done - 1, batch + 1, room);
         for (size_t i = 0; each && i < batch; i++)
             lengths[i] = numbers[i + 1] - numbers[i];
         const uint64_t length =
@@ -361,7 +381,8 @@ static void scan_short_prefixes(const tally_runs *r, const tally_stretch *s, uns
     const bool reverse = plan->base.computation.reverse;
     prefixes p = {.runs = r, .acc = tally_cpu_worker(plan, worker), .first = reverse ? s->end : s->begin};
     uint64_t room[TALLY_CPU_BATCH];
-    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
+    boundaries b = {
+        .level = r->plan->device->level, .stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     _Alignas(64) unsigned char start[TALLY_CPU_ACC_MOST];
     tally_cpu_start(plan, r->initial, start);
     uint64_t at = p.first, number = reverse ? s->group_end - s->end : s->begin - s->group_start;
@@ -394,9 +415,22 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 }
 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
- * the one that is open before the stretch. (Zen 5, ns an element alone and so: variances of f32 in segments of 100 and
- * 150 1.4, 1.2 and 1.0, 1.0, of f64 1.4, 1.2 and 1.3, 1.3; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
-enum { MOST_GATHERED = 512, SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SHORT_SPREAD = 96 };
+ * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 80
+ * 0.98 and 1.06, of 60 1.17 and 1.08, of f64 1.21 and 1.29, 1.50 and 1.30; with AVX2 of 40 2.07 and 2.41, of 30 2.27
+ * and 2.41; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
+enum {
+    MOST_GATHERED = 512,
+    SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
+    SHORT_SPREAD = 36,
+    SHORT_SPREAD_BY_MASKS = 72
+};
+
+static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
+    if (tally_cpu_scans_spread(plan))
+        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : SHORT_SPREAD);
+    return tally_cpu_scans_logsumexp(plan) && are_shorter(s, SHORT_LOGSUMEXP);
+}
+
 typedef struct gathered {
     const tally_runs *runs;
     bool reverse;
@@ -419,7 +453,8 @@ static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
 static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
     const bool reverse = r->plan->base.computation.reverse;
     uint64_t room[TALLY_CPU_BATCH];
-    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
+    boundaries b = {
+        .level = r->plan->device->level, .stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     gathered g = {r, reverse, worker, {0}};
     uint64_t at = reverse ? s->end : s->begin, count = 0;
     for (uint64_t k = 0; k <= s->boundaries;) {
@@ -455,7 +490,8 @@ static uint64_t length_of_all(const tally_cpu_plan *plan, const tally_stretch *s
     uint64_t room[TALLY_CPU_BATCH + 1], length = 0;
     for (uint64_t done = 1; s->boundaries > LEAST_EQUAL && done < s->boundaries;) {
         const size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
-        const uint64_t own = tally_cpu_equal_length(plan, read_boundaries(s, done - 1, batch + 1, room), batch);
+        const uint64_t own =
+            tally_cpu_equal_length(plan, read_boundaries(plan->device->level, s, done - 1, batch + 1, room), batch);
         if (own == 0 || (done > 1 && own != length))
             return 0;
         length = own;
@@ -483,7 +519,8 @@ static void scan_directly(const tally_runs *r, const tally_stretch *s, unsigned 
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
     uint64_t room[TALLY_CPU_BATCH], start, at = c->reverse ? s->end : s->begin;
-    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
+    boundaries b = {
+        .level = r->plan->device->level, .stretch = s, .reverse = c->reverse, .end = s->boundaries, .room = room};
     void *acc = carry;
     tally_cpu_start(plan, r->initial, &start);
     for (uint64_t k = 0; k <= s->boundaries; k++) {
@@ -519,12 +556,11 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_text_groups(r, s, worker, carry);
         return;
     }
-    if ((tally_cpu_scans_spread(r->plan) && are_shorter(s, SHORT_SPREAD)) ||
-        (tally_cpu_scans_logsumexp(r->plan) && are_shorter(s, SHORT_LOGSUMEXP))) {
+    if (has_groups_to_gather(r->plan, s)) {
         scan_groups_gathered(r, s, worker, carry);
         return;
     }
-    if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {
+    if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s) && !tally_cpu_scans_spread(r->plan)) {
         scan_short_prefixes(r, s, worker, carry);
         return;
     }

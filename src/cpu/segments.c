@@ -76,7 +76,8 @@ static void check_task(void *job, size_t task, unsigned worker) {
     for (uint64_t i = task * (uint64_t)CHECKED_AT_A_TIME; i < end;) {
         uint64_t room[TALLY_CPU_BATCH + 1];
         size_t batch = least(end - i, TALLY_CPU_BATCH);
-        const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, i, batch + 1, room);
+        const uint64_t *numbers =
+            tally_cpu_see_offsets(s->runs.plan->device->level, s->offsets, s->type, i, batch + 1, room);
         const bool bad = decreases(s, numbers, batch);
         const bool empty = s->empty_is_error && s->runs.plan->device->level->repeats(numbers, batch);
         for (size_t k = 0; (bad || empty) && k < batch; k++) {
@@ -183,7 +184,8 @@ static bool is_sound(segments *s, const tally_stretch *t) {
     bool sound = t->begin <= t->end && t->group_start <= t->begin && t->end <= s->elements;
     for (uint64_t k = 0; sound && k < t->boundaries;) {
         size_t batch = least(t->boundaries - k, TALLY_CPU_BATCH);
-        const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, t->first_offset + k, batch, room);
+        const uint64_t *numbers =
+            tally_cpu_see_offsets(s->runs.plan->device->level, s->offsets, s->type, t->first_offset + k, batch, room);
         sound = before <= numbers[0] && !decreases(s, numbers, batch - 1);
         before = numbers[batch - 1];
         k += batch;

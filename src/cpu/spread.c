@@ -9,8 +9,10 @@
 #include "cpu/scratch.h"
 
 enum {
-    BLOCK = TALLY_CPU_SPREAD_BLOCK, /* elements of a run, or of some rows */
-    PADDING = 8                     /* doubles behind them that are read, a vector at most */
+    BLOCK = TALLY_CPU_SPREAD_BLOCK, /* elements of a run */
+    ROWS_BLOCK =
+        4 * BLOCK, /* of some rows: 32 of 64 columns, since a block's beginning and end take as long as 5 rows */
+    PADDING = 8    /* doubles behind them that are read, a vector at most */
 };
 
 bool tally_cpu_has_spread(const tally_cpu_plan *plan) {
@@ -86,7 +88,7 @@ static void give_rows(const tally_cpu_plan *plan, const double *results, uint64_
         tally_cpu_convert_rows(plan, TALLY_F64, to, results, rows, width, width, stride, out);
         return;
     }
-    float values[BLOCK];
+    float values[ROWS_BLOCK];
     tally_cpu_convert_numbers(plan, TALLY_F64, TALLY_F32, results, rows * width, values);
     tally_cpu_convert_rows(plan, TALLY_F32, to, values, rows, width, width, stride, out);
 }
@@ -168,11 +170,11 @@ static void rows_one_by_one(const tally_cpu_plan *plan, const columns *s, uint64
 static void scan_strip(const tally_cpu_plan *plan, const columns *s, uint64_t rows) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_spread how = spread_of(plan);
-    _Alignas(64) double numbers[BLOCK + PADDING], results[BLOCK + PADDING];
+    _Alignas(64) double numbers[ROWS_BLOCK + PADDING], results[ROWS_BLOCK + PADDING];
     tally_cpu_moments_strip strip = {.count = 0};
     take_strip(s, &strip);
     for (uint64_t done = 0, count; done < rows; done += count) {
-        count = least(rows - done, BLOCK / most(s->width, 1));
+        count = least(rows - done, ROWS_BLOCK / most(s->width, 1));
         const uint64_t first = c->reverse ? rows - done - count : done;
         tally_cpu_convert_rows(plan, c->desc.in, TALLY_F64, s->x + first * s->stride * c->in_bytes, count, s->width,
                                s->stride, s->width, numbers);
@@ -214,7 +216,7 @@ void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_
     const columns all = {.x = x, .out = out, .width = width, .stride = stride};
     if (is_whole && scan_few_rows(plan, &all, rows))
         return;
-    const uint64_t most_columns = divide_up(width, divide_up(width, TALLY_CPU_MOMENTS_STRIP));
+    const uint64_t most_columns = round_up(divide_up(width, divide_up(width, TALLY_CPU_MOMENTS_STRIP)), PADDING);
     for (uint64_t first = 0; first < width; first += most_columns) {
         const columns strip = {.x = tally_at(x, first, c->in_bytes),
                                .out = tally_at_mutable(out, first, c->out_bytes),

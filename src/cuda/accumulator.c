@@ -389,6 +389,12 @@ int tally_cuda_brief_moments(const tally_computation *c) {
     return c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16 ? TALLY_CUDA_MOMENTS_IN_FLOATS : 0;
 }
 
+bool tally_cuda_has_half_columns(const tally_computation *c) {
+    return !tally_is_scan(c) && c->desc.grouping == TALLY_AXIS && !c->exact && c->entry && !c->words.count &&
+           c->monoid == TALLY_MONOID_moments && !c->skips_nan && c->desc.out == c->desc.in &&
+           (c->desc.in == TALLY_F16 || c->desc.in == TALLY_BF16);
+}
+
 bool tally_cuda_has_half_moments(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->entry && c->monoid == TALLY_MONOID_moments && !c->skips_nan &&
            c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16;

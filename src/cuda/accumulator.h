@@ -105,6 +105,8 @@ bool tally_cuda_looks_up_exponentials(const tally_computation *computation);
 bool tally_cuda_order_shows(const tally_computation *computation);
 /* In what threads of a reduction add up second moments of some elements (running.cu); 0: they do not. */
 int tally_cuda_brief_moments(const tally_computation *computation);
+/* Whether threads of a reduction down long columns add up second moments of halves in floats (fold_columns.cu). */
+bool tally_cuda_has_half_columns(const tally_computation *computation);
 /* Whether a scan down a short column adds up second moments in floats. See running.cu. */
 bool tally_cuda_has_half_moments(const tally_computation *computation);
 /* How tile_sums.cu adds up a tile of a reduction by segments, if a segment's result is a difference of two sums,

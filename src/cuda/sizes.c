@@ -27,8 +27,9 @@ static unsigned shared_limit(int architecture) {
 /* Vectors of a thread of scan_held.cu; there is code for each element, twice. With 4 vectors scans of 2^10 f32 took 1.3
  * times as long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
 static unsigned held_rows(const tally_computation *c, unsigned acc) {
-    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32 || tally_cuda_has_terms(c) ||
-        c->in_window)
+    const bool are_rows = c->desc.grouping == TALLY_AXIS && !c->is_sized && !c->exact;
+    if (!tally_is_scan(c) || (c->desc.grouping != TALLY_ALL_VALUES && !are_rows) || acc > 32 ||
+        tally_cuda_has_terms(c) || c->in_window)
         return 0;
     return acc > 8 || c->in_bytes == 1 ? 1 : 2;
 }
@@ -114,7 +115,7 @@ static void tall_sizes(const tally_computation *c, unsigned acc, unsigned result
         s->tall.width /= 2;
     s->tall.items = MOST_ROWS;
     s->tall.sums = 2 * TALLY_CUDA_TALL_BLOCK * s->tall.width * acc;
-    s->tall.blocks = acc <= 16 ? 4 : 2;
+    s->tall.blocks = acc <= 16 ? 4 : 3;
 }
 
 /* The elements whose number a thread's share is a multiple of: whole vectors of elements, of keys, and of results that
@@ -412,16 +413,33 @@ static unsigned tiny_inner(const tally_computation *c, const tally_cuda_sizes *s
     return column * MOST <= MOST_BYTES ? MOST : column * 2 <= MOST_BYTES ? 2 : 0;
 }
 
-static void column_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    const unsigned times = tally_cuda_brief_moments(c) ? 2 : 1; /* threads add up in fewer registers */
+/* Threads load few bytes of narrow elements at a time, so there must be more of them. On an H200 sums of bf16 17 x 4096
+ * x 4096 took 142 us with three blocks, 159 with four, and 210 with as many as the registers of the other kernels
+ * leave. Bytes of many columns spill. */
+static unsigned column_blocks(const tally_computation *c, int architecture, unsigned acc, const tally_cuda_sizes *s) {
+    enum { MANY = 4, SOME = 3, FEW = 2 };
+    const bool loads_few = c->in_bytes <= 2 && acc <= 32 && s->column_width <= 4 * c->in_bytes &&
+                           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    if (tally_cuda_has_half_columns(c))
+        return MANY; /* whose accumulators are in shared memory */
+    if (loads_few || tally_cuda_column_packs(c, architecture))
+        return SOME;
+    return s->column_width * acc <= 32 ? MANY : acc <= 32 ? FEW : 1;
+}
+
+static void column_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
+    const bool are_halves = tally_cuda_has_half_columns(c), are_brief = tally_cuda_brief_moments(c) != 0;
+    const unsigned times = are_brief || are_halves ? 2 : 1; /* threads add up in fewer registers */
     s->tiny_inner = tiny_inner(c, s);
     s->column_width = s->vector;
     while (s->column_width > 1 && s->column_width * s->slot_bytes > times * COLUMN_BYTES)
         s->column_width /= 2;
-    s->thin_width = thin_width(c, s);
+    s->thin_width = thin_width(c, s) / (are_halves && !are_brief ? 2 : 1);
     s->column_spots = TALLY_CUDA_BLOCK * s->column_width;
     while (s->column_spots * s->slot_bytes > times * COLUMN_SHARED)
         s->column_spots /= 2;
+    s->column_blocks = column_blocks(c, architecture, acc, s);
+    s->single_blocks = s->column_blocks == 2 && c->in_bytes <= 4 ? 3 : s->column_blocks; /* which load few bytes */
 }
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
@@ -531,8 +549,9 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->unroll = s->is_large ? 1 : 4; /* with 8 argmin of 657,000 f32 took 13.5 us on an H200, with 4 11.8 */
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->begins_slowly = tally_cuda_looks_up_exponentials(c);
-    s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
-    column_sizes(c, s);
+    s->has_row_clusters = architecture >= 90 && c->desc.grouping == TALLY_AXIS && acc <= 32 && !c->is_sized;
+    s->cluster_threads = acc > 16 ? TALLY_CUDA_BLOCK : s->has_row_clusters ? 512 : 1024;
+    column_sizes(c, architecture, acc, s);
     s->entry_bytes = entry_bytes(c, s);
     if (!c->takes_words && !c->gives_words) { /* states have exact mode's kernels only */
         scan_sizes(c, architecture, acc, s);

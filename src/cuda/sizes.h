@@ -14,12 +14,15 @@ typedef struct tally_cuda_sizes {
     unsigned vector;           /* elements in 16 bytes of input */
     unsigned unroll;           /* vectors that a reducing thread loads at a time */
     bool has_clusters;         /* there are kernels for clusters of blocks, for reductions of little input */
+    bool has_row_clusters;     /* the same for few rows along an axis */
     bool begins_slowly;        /* blocks make tables first (append.cu), so there are few of them */
     unsigned cluster_threads;  /* of a block of such a cluster */
     unsigned column_width;     /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned thin_width;       /* the same in thin_columns.cu and scan_thin.cu */
     unsigned tiny_inner;       /* elements of a row at most of slabs that tiny_rows.cu reduces; 0: none */
     unsigned column_spots;     /* accumulators that a block of fold_columns.cu keeps in shared memory */
+    unsigned column_blocks;    /* of it that a multiprocessor must have registers for, */
+    unsigned single_blocks;    /* and where a thread has one column */
     bool folds_in_waves;       /* wave_runs.cu where the outputs have room for a run of each element */
     unsigned long_mean;        /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
     unsigned merged_tile;      /* items of a tile of merged_segments.cu; 0: that reduces no segments */

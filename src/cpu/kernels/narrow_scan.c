@@ -247,11 +247,46 @@ ALWAYS_INLINE void scan_slots(const narrow_scan *s, const char *x, size_t count,
     *before = was;
 }
 
+/* pattern[0 .. VECTOR_BYTES + width - 1] = a row again and again. */
+enum { PATTERN = 4 * VECTOR_BYTES };
+ALWAYS_INLINE void repeat_row(v_u8 row, size_t width, char *pattern) {
+    memcpy(pattern, &row, sizeof row);
+    for (size_t has = width; has < VECTOR_BYTES + width; has *= 2) {
+        memcpy(&row, pattern, sizeof row);
+        memcpy(pattern + has, &row, sizeof row);
+        if (has >= VECTOR_BYTES) {
+            memcpy(&row, pattern + VECTOR_BYTES, sizeof row);
+            memcpy(pattern + has + VECTOR_BYTES, &row, sizeof row);
+        }
+    }
+}
+
+/* As many rows as a vector has bytes, which are whole vectors: false if one of them changes a running value, else their
+ * results are written. (2 columns of i8 took 0.35 ns an element row by row.) */
+ALWAYS_INLINE bool fill_settled(const narrow_scan *s, const char *x, size_t n, size_t width, const char *pattern,
+                                char *out) {
+    const size_t step = VECTOR_BYTES % width;
+    v_u8 was;
+    for (size_t i = 0, phase = 0; i < n; i += VECTOR_BYTES, phase += phase + step < width ? step : step - width) {
+        memcpy(&was, pattern + phase, sizeof was);
+        if (!changes_nothing(s, read_vector(s, x + i), was))
+            return false;
+    }
+    for (size_t i = 0, phase = 0; i < n; i += VECTOR_BYTES, phase += phase + step < width ? step : step - width) {
+        memcpy(&was, pattern + phase, sizeof was);
+        was ^= s->flip;
+        memcpy(out + i, &was, sizeof was);
+    }
+    return true;
+}
+
 /* Rows of less than a vector: a vector takes one, with bytes behind it that mean nothing. Results wait in slots of a
  * vector each until a block is done, since out may be x. */
 ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride,
                                     char *carried, char *out) {
     v_u8 slots[SLOTS], before;
+    char pattern[PATTERN];
+    bool is_settled = false, is_repeated = false; /* the last block changed nothing; pattern[] has the running values */
     load_bytes(carried, width, &before);
     const bool in_16 = width <= 16;
     /* Beside other columns every row is read as it is: what is next to it is another thread's. */
@@ -261,6 +296,14 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
     for (size_t done = 0, block; done < rows; done += block) {
         block = rows - done < SLOTS ? rows - done : SLOTS;
         const size_t first = s->reverse ? rows - done - block : done, end = first + block;
+        if (is_settled && stride == width && block == SLOTS) {
+            if (!is_repeated)
+                repeat_row(before, width, pattern);
+            is_repeated = fill_settled(s, x + first * width, block * width, width, pattern, out + first * width);
+            if (is_repeated)
+                continue;
+        }
+        const v_u8 was = before;
         const size_t last = end <= safe ? 0 : end - safe < block ? end - safe : block;
         for (size_t k = 0, count; k < block; k += count) {
             const size_t row = s->reverse ? block - 1 - k : k;
@@ -277,6 +320,7 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
                 scan_slots(s, from, count, width, step, BY_VECTOR, &before, next, slots + row);
         }
         const size_t whole = block > ends ? block - ends : 0;
+        is_settled = (s->op == OR || s->op == LARGER) && !any_bit((v_u64)((was ^ before) & first_bytes(width)));
         char *const to = out + first * stride;
         if (in_16)
             for (size_t row = 0; row < whole; row++)

@@ -328,6 +328,8 @@ ALWAYS_INLINE void NAME(scan_column_row_)(tally_monoid m, const E_T *x, size_t w
     memcpy(out + last, exclusive ? &last_was : &last_after, sizeof last_after);
 }
 
+#include "cpu/kernels/scan_strips.h"
+
 /* A tile of columns whose running values stay in the first-level cache. Output that is streamed goes through a buffer,
  * as many rows at a time as it has room for, if the rows are neighbours. */
 ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
@@ -336,7 +338,10 @@ ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t 
     L_T *const before = sizeof(A_T) == sizeof(L_T) ? (L_T *)acc : narrowed;
     L_V last_before = {0};
     const size_t last = width < LANES ? 0 : width - LANES;
-    const size_t most = !how.stream ? rows : width == stride ? NAME(BUFFER_) / width : 1;
+    size_t most = !how.stream ? rows : width == stride ? NAME(BUFFER_) / width : 1;
+#if defined(__AVX512BW__)
+    most = IN_STRIPS(width) && most > NAME(STRIP_ROWS_) ? (size_t)NAME(STRIP_ROWS_) : most;
+#endif
     for (size_t j = 0; sizeof(A_T) != sizeof(L_T) && j < width; j++)
         before[j] = (L_T)acc[j];
     if (width >= LANES)
@@ -345,7 +350,14 @@ ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t 
         const size_t block = rows - done < most ? rows - done : most;
         const size_t at = (how.reverse ? rows - done - block : done) * stride;
         O_T *const to = how.stream ? (O_T *)buffer : out + at;
-        for (size_t k = 0; k < block; k++) {
+#if defined(__AVX512BW__)
+        for (size_t j = 0, some; IN_STRIPS(width) && j < width; j += some) {
+            some = width - j < NAME(STRIP_) ? width - j : (size_t)NAME(STRIP_);
+            NAME(scan_strip_)
+            (m, x + at + j, block, some, stride, width == stride, how, before + j, to + j);
+        }
+#endif
+        for (size_t k = 0; !IN_STRIPS(width) && k < block; k++) {
             const size_t row = how.reverse ? block - 1 - k : k;
             NAME(scan_column_row_)
             (m, x + at + row * stride, width, how.exclusive, before, &last_before, to + row * stride);
@@ -353,7 +365,7 @@ ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t 
         if (how.stream)
             stream_bytes(out + at, buffer, block * width * sizeof *buffer);
     }
-    if (width >= LANES)
+    if (width >= LANES && !IN_STRIPS(width))
         memcpy(before + last, &last_before, sizeof last_before);
     for (size_t j = 0; sizeof(A_T) != sizeof(L_T) && j < width; j++)
         acc[j] = (A_T)before[j];
@@ -379,6 +391,8 @@ ALWAYS_INLINE L_V NAME(rows_up_)(L_V x, L_V fill, size_t units) {
  * Lane l of *before is the value before them of column l % width, and becomes the one after. */
 ALWAYS_INLINE L_V NAME(scan_vector_of_rows_)(tally_monoid m, L_V x, size_t rows, size_t width, bool exclusive,
                                              L_V identity, L_V *before) {
+    if (SETTLES(m) && NAME(is_settled_)(m, x, *before))
+        return *before;
     const size_t row = width * (sizeof(L_T) / sizeof(s_u32));
     const v_u32 in_last_row = numbers_modulo(row) + (s_u32)((rows - 1) * row);
     for (size_t by = row; by < rows * row; by *= 2)
@@ -441,7 +455,7 @@ ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size
 
 ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
                                        tally_cpu_scan_options how, A_T *acc, O_T *out) {
-    if (width == stride && width < LANES)
+    if (width == stride && width <= NARROW_ROWS)
         NAME(scan_narrow_columns_)(m, x, rows, width, how, acc, out);
     else
         NAME(scan_wide_columns_)(m, x, rows, width, stride, how, acc, out);
@@ -533,6 +547,8 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 #undef ARE_NUMBERS
 #undef SCANS_EXTREMES
 #undef SETTLES
+#undef IN_STRIPS
+#undef NARROW_ROWS
 #undef LAST
 #undef REVERSED
 #undef SHIFT_UP

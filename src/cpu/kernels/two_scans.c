@@ -114,24 +114,33 @@ static int64_t follow_groups(const e_i32 *changed, const uint32_t *numbers, size
  * is all ones or 0, and behind the last one is room for a row. What a row writes behind its end the next one
  * overwrites. Places only grow. */
 enum { FEW_COLUMNS = 16, STRIPS = FEW_COLUMNS / LANES_OF(s_i64) };
-static void follow_few_columns(const e_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *places,
-                               e_i64 *to) {
+/* 'strips' vectors hold a row; it is a constant where this is inlined. */
+ALWAYS_INLINE void follow_strips(size_t strips, const e_i32 *changed, size_t rows, size_t width, uint64_t row,
+                                 int64_t *places, e_i64 *to) {
     v_i64 open[STRIPS];
     int64_t room[FEW_COLUMNS] = {0};
+    const size_t most = strips * LANES_OF(s_i64);
     memcpy(room, places, width * sizeof *room);
     memcpy(open, room, sizeof open);
     for (size_t r = 0; r < rows; r++, row++, changed += width, to += width) {
-        UNROLL_8 for (size_t s = 0; s < STRIPS; s++) {
+        UNROLL_8 for (size_t s = 0; s < strips; s++) {
             const v_i64 now = load_i64_from_i32(changed + s * LANES_OF(s_i64)) & (int64_t)row;
             open[s] = max_i64(now, open[s]);
         }
-        if (r + FEW_COLUMNS / width < rows)
-            memcpy(to, open, sizeof open);
+        if (r + most / width < rows)
+            memcpy(to, open, most * sizeof *to);
         else
             memcpy(to, open, width * sizeof *to);
     }
     memcpy(room, open, sizeof open);
     memcpy(places, room, width * sizeof *room);
+}
+static void follow_few_columns(const e_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *places,
+                               e_i64 *to) {
+    if (width <= LANES_OF(s_i64))
+        follow_strips(1, changed, rows, width, row, places, to);
+    else
+        follow_strips(STRIPS, changed, rows, width, row, places, to);
 }
 
 static void follow_columns(const e_i32 *changed, size_t rows, size_t width, uint64_t row, int64_t *restrict open,
