@@ -260,7 +260,9 @@ static tally_cpu_spread_of_lengths spread_of_first(const tally_stretch *s) {
     enum { SAMPLED = 64 };
     uint64_t room[SAMPLED + 1];
     const size_t count = least(s->boundaries - 1, SAMPLED);
-    return count < LEAST_EQUAL ? TALLY_CPU_EVEN : tally_cpu_spread_of(read_boundaries(s, 0, count + 1, room), count);
+    if (count < LEAST_EQUAL || !are_shorter(s, TALLY_CPU_LONGEST_SHORT))
+        return TALLY_CPU_EVEN;
+    return tally_cpu_spread_of(read_boundaries(s, 0, count + 1, room), count);
 }
 
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
@@ -271,9 +273,9 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const bool may_be_equal = tally_cpu_may_fold_equal(r->plan);
     const tally_cpu_spread_of_lengths spread = spread_of_first(s);
     const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries, spread);
-    /* of sums, trees are as fast as scans where groups have one length */
-    const bool by_scan = tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries, spread) &&
-                         (may_be_equal || spread != TALLY_CPU_EQUAL);
+    /* groups of one length are rows and, if they are summed, trees are as fast as scans */
+    const bool by_scan = spread != TALLY_CPU_EQUAL &&
+                         tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries, spread);
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);

@@ -19,6 +19,7 @@ tally_cpu_spread_of_lengths tally_cpu_spread_of(const uint64_t *offsets, size_t 
 typedef struct tally_cpu_short_limits {
     uint8_t scanned, upright;
 } tally_cpu_short_limits;
+enum { TALLY_CPU_LONGEST_SHORT = 48 }; /* no limit is higher */
 tally_cpu_short_limits tally_cpu_short_limits_of(const tally_cpu_plan *plan, tally_cpu_spread_of_lengths lengths);
 
 #endif

@@ -20,8 +20,8 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
 /* The smallest and the largest of some columns apart, from the cache the second time. */
 ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
                                      uint64_t index, A_T *acc) {
-    enum { COLUMNS = 256, ROWS = 32 };
-    if (rows == 1) {
+    enum { COLUMNS = 256, ROWS = 32, FEW = ELEMENT_IS_FLOAT ? 3 : 6 };
+    if (rows <= FEW) { /* one by one and apart: of 3 and 6 i32 0.08, 0.07 and 0.11, 0.08, of 4 f32 0.12 and 0.11 */
         NAME(fold_columns_one_by_one)(m, x, rows, width, stride, index, acc);
         return;
     }
