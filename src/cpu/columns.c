@@ -107,11 +107,14 @@ void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const 
                          acc);
 }
 
-/* The columns of a vector of the monoid's kernels; 1 if they take columns one by one. */
+/* The columns of a vector of the monoid's kernels; 1 if they take columns one by one, or convert rows first, which must
+ * not overlap. */
 static uint64_t columns_of_a_vector(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_monoid_class kind = tally_class_of(c->monoid);
     const uint64_t bytes = plan->device->level->instructions->vector_bytes;
+    if (plan->kernels == &plan->converted)
+        return 1;
     if (c->monoid == TALLY_MONOID_moments)
         return bytes / sizeof(double);
     return plan->kernels->fold_block || kind == TALLY_CLASS_VALUES || kind == TALLY_CLASS_INDEXED ? bytes / c->in_bytes
