@@ -107,13 +107,13 @@ void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const 
                          acc);
 }
 
-/* The columns of a vector of the monoid's kernels; 1 if they take columns one by one, or convert rows first, which must
- * not overlap. */
+/* The columns of a vector of the monoid's kernels; 1 if they take columns one by one, or copy rows first, which must not
+ * overlap: to convert them, or to leave NaNs out. */
 static uint64_t columns_of_a_vector(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_monoid_class kind = tally_class_of(c->monoid);
     const uint64_t bytes = plan->device->level->instructions->vector_bytes;
-    if (plan->kernels == &plan->converted)
+    if (plan->kernels == &plan->converted || plan->states || plan->context.nans)
         return 1;
     if (c->monoid == TALLY_MONOID_moments)
         return bytes / sizeof(double);
