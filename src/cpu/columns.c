@@ -107,8 +107,8 @@ void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const 
                          acc);
 }
 
-/* The columns of a vector of the monoid's kernels; 1 if they take columns one by one, or copy rows first, which must not
- * overlap: to convert them, or to leave NaNs out. */
+/* The columns of a vector of the monoid's kernels; 1 if they take columns one by one, or copy rows first, which must
+ * not overlap: to convert them, or to leave NaNs out. */
 static uint64_t columns_of_a_vector(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_monoid_class kind = tally_class_of(c->monoid);
