@@ -257,7 +257,7 @@ enum { LEAST_EQUAL = 8 };
 /* How much the first groups differ in length that begin and end in the stretch. To ask all of them takes 0.05 ns an
  * element in groups of 3. */
 static tally_cpu_spread_of_lengths spread_of_first(const tally_stretch *s) {
-    enum { SAMPLED = 64 };
+    enum { SAMPLED = 32 };
     uint64_t room[SAMPLED + 1];
     const size_t count = least(s->boundaries - 1, SAMPLED);
     if (count < LEAST_EQUAL || !are_shorter(s, TALLY_CPU_LONGEST_SHORT))

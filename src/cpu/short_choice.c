@@ -90,9 +90,19 @@ static const tally_cpu_short_limits *limits_of(const tally_cpu_plan *plan, bool 
     return (is_uneven ? uneven_integers : even_integers)[kind_of(c->monoid)];
 }
 
+/* Columns of moments lose as many bits as their number of elements has: f64 cannot spare more than these. */
+enum { MOST_EXACT_MOMENTS = 10 };
+
 tally_cpu_short_limits tally_cpu_short_limits_of(const tally_cpu_plan *plan, tally_cpu_spread_of_lengths lengths) {
-    const size_t bytes = plan->base.computation.in_bytes;
-    return limits_of(plan, lengths == TALLY_CPU_UNEVEN)[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3];
+    const tally_computation *c = &plan->base.computation;
+    const size_t bytes = c->in_bytes;
+    tally_cpu_short_limits found = limits_of(plan, lengths == TALLY_CPU_UNEVEN)[bytes == 1   ? 0
+                                                                                : bytes == 2 ? 1
+                                                                                : bytes == 4 ? 2
+                                                                                             : 3];
+    if (c->monoid == TALLY_MONOID_moments && c->out_bytes > sizeof(float) && found.upright > MOST_EXACT_MOMENTS)
+        found.upright = MOST_EXACT_MOMENTS;
+    return found;
 }
 
 tally_cpu_spread_of_lengths tally_cpu_spread_of(const uint64_t *offsets, size_t count) {
