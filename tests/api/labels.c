@@ -292,7 +292,7 @@ static void expect_few(tally_device *device, tally_op op, tally_dtype type, tall
     desc.grouping = TALLY_LABELS;
     desc.index = index;
     desc.flags = flags;
-    desc.out = op == TALLY_MEAN || type == TALLY_F64 ? TALLY_F64 : TALLY_I64;
+    desc.out = op == TALLY_MEAN || (op == TALLY_SUM && type == TALLY_F64) ? TALLY_F64 : TALLY_I64;
     tally_plan *plan;
     assert_ok(tally_plan_create(device, &desc, &plan));
     for (int run = 0; run < RUNS; run++) {
