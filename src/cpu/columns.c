@@ -1,8 +1,11 @@
 /* Columns of packed rows, which reductions, scans and lifted reductions fold. */
 #include "cpu/columns.h"
 
+#include <string.h>
+
 #include "core/arithmetic.h"
 #include "cpu/packing.h"
+#include "cpu/kernels/instructions.h"
 #include "cpu/text/program.h"
 
 enum {
@@ -69,19 +72,67 @@ uint64_t tally_cpu_columns_room(uint64_t inner) {
     return most(inner, WIDE_ENOUGH);
 }
 
+/* 'width' columns of rows that are 'stride' elements apart. For few rows, filling accumulators and reading them again
+ * does not pay. */
+static void fold_fresh_of(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
+                          uint64_t stride, uint64_t index, void *acc) {
+    const tally_cpu_kernels *kernels = plan->kernels;
+    if (kernels->fold_block && rows > 0) {
+        kernels->fold_block(x, y, rows, width, stride, true, acc);
+        return;
+    }
+    kernels->identity(&plan->context, width, acc);
+    kernels->fold_columns(&plan->context, x, y, rows, width, stride, index, acc);
+}
+
+static void fold_fresh(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
+                       uint64_t index, void *acc) {
+    fold_fresh_of(plan, x, y, rows, width, width, index, acc);
+}
+
 void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t inner,
                                uint64_t index, void *acc) {
     const tally_cpu_kernels *kernels = plan->kernels;
     const size_t in_bytes = plan->base.computation.in_bytes;
-    uint64_t by = rows_taken_as_one(plan, rows, inner), wide = inner * by, wide_rows = rows / by;
+    const uint64_t by = rows_taken_as_one(plan, rows, inner), wide = inner * by, wide_rows = rows / by;
     if (by == 1 && tally_cpu_fold_turned(plan, x, y, rows, inner, index, acc))
         return;
-    kernels->identity(&plan->context, wide, acc);
-    kernels->fold_columns(&plan->context, x, y, wide_rows, wide, wide, index, acc);
+    fold_fresh(plan, x, y, wide_rows, wide, index, acc);
+    const uint64_t done = wide_rows * by;
+    if (done < rows) /* one more row, of fewer columns */
+        kernels->fold_columns(&plan->context, tally_at(x, done * inner, in_bytes), tally_at(y, done * inner, in_bytes),
+                              1, (rows - done) * inner, wide, index, acc);
     for (uint64_t left = by; left > 1; left -= left / 2) /* the last half into the first, with few calls */
         kernels->combine(&plan->context, left / 2 * inner, tally_at(acc, (left - left / 2) * inner, plan->acc_bytes),
                          acc);
-    uint64_t done = wide_rows * by;
-    kernels->fold_columns(&plan->context, tally_at(x, done * inner, in_bytes), tally_at(y, done * inner, in_bytes),
-                          rows - done, inner, inner, index + done, acc);
+}
+
+/* The columns of a vector of the monoid's kernels; 1 if they take columns one by one, or copy rows first, which must
+ * not overlap: to convert them, or to leave NaNs out. */
+static uint64_t columns_of_a_vector(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    const uint64_t bytes = plan->device->level->instructions->vector_bytes;
+    if (plan->kernels == &plan->converted || plan->states || plan->context.nans)
+        return 1;
+    if (c->monoid == TALLY_MONOID_moments)
+        return bytes / sizeof(double);
+    return plan->kernels->fold_block || kind == TALLY_CLASS_VALUES || kind == TALLY_CLASS_INDEXED ? bytes / c->in_bytes
+                                                                                                  : 1;
+}
+
+void tally_cpu_fold_packed(const tally_cpu_plan *plan, void *x, void *y, uint64_t rows, uint64_t width, void *acc) {
+    enum { MOST = 64 };
+    _Alignas(64) char own[MOST * TALLY_CPU_PACKED_ACC];
+    const uint64_t filled = most(width, columns_of_a_vector(plan));
+    const size_t end = rows * width * plan->base.computation.in_bytes;
+    if (filled == width) {
+        fold_fresh(plan, x, y, rows, width, 0, acc);
+        return;
+    }
+    memset((char *)x + end, 0, TALLY_CPU_PACKED_SLACK);
+    if (y)
+        memset((char *)y + end, 0, TALLY_CPU_PACKED_SLACK);
+    fold_fresh_of(plan, x, y, rows, filled, width, 0, own);
+    memcpy(acc, own, width * plan->acc_bytes);
 }

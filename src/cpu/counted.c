@@ -263,7 +263,7 @@ static void close_up_offsets(const kept_block *k, const uint64_t *offsets, size_
 static void fold_closed_segments(const tally_cpu_context *context, const void *x, const void *y, uint64_t elements,
                                  const uint64_t *offsets, size_t count, void *acc) {
     const tally_cpu_plan *const plan = context->states;
-    if (tally_cpu_stands_groups(plan, elements, count))
+    if (tally_cpu_stands_groups(plan, elements, count, tally_cpu_spread_of(offsets, count)))
         tally_cpu_fold_short_groups(plan, x, y, elements, offsets, count, acc);
     else
         plan->kernels->fold_segments(&plan->context, x, y, offsets, count, acc);

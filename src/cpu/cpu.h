@@ -102,6 +102,8 @@ struct tally_cpu_plan {
     /* Grown when a run needs more than any before. */
     void *scratch; /* shared by the threads of a run */
     size_t scratch_bytes;
+    void *sparse; /* as 'scratch', for reductions of few elements by labels */
+    size_t sparse_bytes;
     void *worker_scratch; /* worker_bytes for each thread */
     size_t worker_bytes;
     size_t staging_bytes; /* at the start of it, where input is copied without NaNs (skipping.h) */

@@ -1,6 +1,7 @@
 #include "cpu/equal_groups.h"
 
 #include "core/arithmetic.h"
+#include "cpu/columns.h"
 #include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
@@ -43,11 +44,11 @@ bool tally_cpu_packs_rows(const tally_cpu_plan *plan, uint64_t extent) {
     }
 }
 
-enum { PACKED_LEAST = 4, PACKED_ACC = 64, SHORT_ROW_BYTES = 256 };
+enum { PACKED_LEAST = 4, SHORT_ROW_BYTES = 256 };
 
 static bool packs(const tally_cpu_plan *plan, uint64_t length) {
     const tally_computation *c = &plan->base.computation;
-    return c->monoid != TALLY_MONOID_sum && plan->acc_bytes <= PACKED_ACC && length > 1 &&
+    return c->monoid != TALLY_MONOID_sum && plan->acc_bytes <= TALLY_CPU_PACKED_ACC && length > 1 &&
            tally_cpu_packs_rows(plan, length) &&
            tally_cpu_packed_groups(length, 1, c->in_bytes, TALLY_CPU_SMALL_GROUP) >= PACKED_LEAST;
 }
@@ -77,7 +78,6 @@ bool tally_cpu_folds_equal(const tally_cpu_plan *plan, uint64_t length) {
 static void fold_packed(const tally_cpu_plan *plan, const void *x, const void *y, size_t count, uint64_t length,
                         void *acc) {
     _Alignas(64) char packed[2][TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK];
-    const tally_cpu_kernels *const kernels = plan->kernels;
     const size_t bytes = plan->base.computation.in_bytes,
                  room = tally_cpu_packed_groups(length, 1, bytes, TALLY_CPU_SMALL_GROUP);
     for (size_t done = 0, groups; done < count; done += groups) {
@@ -88,12 +88,7 @@ static void fold_packed(const tally_cpu_plan *plan, const void *x, const void *y
         if (y)
             tally_cpu_pack(plan->device->level->instructions, tally_at(y, done * length, bytes), bytes, length, groups,
                            packed[1]);
-        if (kernels->fold_block) {
-            kernels->fold_block(packed[0], y ? packed[1] : NULL, length, groups, groups, true, to);
-        } else {
-            kernels->identity(&plan->context, groups, to);
-            kernels->fold_columns(&plan->context, packed[0], y ? packed[1] : NULL, length, groups, groups, 0, to);
-        }
+        tally_cpu_fold_packed(plan, packed[0], y ? packed[1] : NULL, length, groups, to);
     }
 }
 

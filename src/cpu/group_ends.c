@@ -20,62 +20,21 @@ static bool can_subtract(const tally_cpu_plan *plan) {
                                                         kind == TALLY_CLASS_COUNT || monoid == TALLY_MONOID_bxor);
 }
 
-/* Groups that are shorter on average are scanned, by the bytes of an element: 1, 2, 4, 8. Floats that are summed are
- * left to others, whose sum of -0 is 0. (Zen 5, random lengths, ns an element by columns, trees or calls, and so:
- * largest of i8 in groups of 6, 12, 18 0.49, 0.32, 0.27 and 0.30, 0.18, 0.16, of f32 0.79, 0.57, 0.40 and 0.42, 0.31,
- * 0.30; products of f64 in groups of 3, 6, 9 1.36, 0.91, 0.32 and 0.66, 0.46, 0.38; sums of i64 in groups of 3, 12, 18
- * 0.64, 0.22, 0.17 and 0.42, 0.21, 0.18; argmax of i32 in groups of 3, 9, 12 1.62, 0.84, 0.46 and 0.88, 0.58, 0.54.
- * With AVX2 marks take longer: largest of f64 in groups of 3 1.22 and 1.17, minmax of i32 1.28 and 1.60.) */
-static uint64_t short_length(const tally_cpu_plan *plan) {
-    enum { SUM, SQUARE, BXOR, VALUE, PRODUCT, EXTREMES, PLACE, COUNT, KINDS };
-    static const uint8_t integers[KINDS][4] = {{2, 2, 2, 12}, {18, 12, 12, 8}, {24, 16, 16, 12}, {20, 16, 12, 9},
-                                               {4, 4, 8, 7},  {0, 6, 9, 7},    {6, 8, 10, 8},    {0, 0, 4, 4}};
-    static const uint8_t floats[KINDS][4] = {[SQUARE] = {4, 0, 4, 7},
-                                             [VALUE] = {0, 20, 20, 16},
-                                             [PRODUCT] = {0, 6, 9, 7},
-                                             [EXTREMES] = {0, 20, 16, 9},
-                                             [PLACE] = {0, 10, 12, 8}};
-    const tally_computation *c = &plan->base.computation;
-    const size_t bytes = c->in_bytes, k = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
-    const tally_monoid_class class = tally_class_of(c->monoid);
-    const int kind = plan->lifted.parts == TALLY_CPU_EXTREMES                  ? EXTREMES
-                     : plan->lifted.parts == TALLY_CPU_PLACE                   ? PLACE
-                     : c->monoid == TALLY_MONOID_sum                           ? SUM
-                     : class == TALLY_CLASS_SUM || class == TALLY_CLASS_SQUARE ? SQUARE
-                     : class == TALLY_CLASS_TOTAL                              ? PRODUCT
-                     : c->monoid == TALLY_MONOID_bxor                          ? BXOR
-                     : c->monoid == TALLY_MONOID_nonzero                       ? COUNT
-                                                                               : VALUE;
-    return (tally_dtype_is_float(plan->lifted.type) ? floats : integers)[kind][k];
-}
-
 /* Variances and logsumexps are scanned to results. */
 static bool scans_results(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     return !plan->context.nans && (tally_cpu_has_spread(plan) || (c->monoid == TALLY_MONOID_logsumexp && !c->exact));
 }
 
-/* The same of these, if results are narrow and if not. (Deviations of f32 in groups of 1.5, 3, 5 3.93, 2.03, 1.51 and
- * 1.99, 1.41, 1.22, of i64 4.12, 2.33, 1.73 and 2.23, 1.63, 1.44, but of uniform lengths in groups of 5 1.19 and 1.42;
- * logsumexp of f32 in groups of 3, 12, 30 1.76, 0.90, 0.58 and 0.93, 0.56, 0.53, of f64 in groups of 3, 12,
- * 30 2.32, 1.38, 0.76 and 1.33, 0.99, 0.95.) */
-static uint64_t short_length_of_results(const tally_cpu_plan *plan) {
-    const tally_computation *c = &plan->base.computation;
-    const bool is_narrow = c->desc.acc == TALLY_F32 && c->out_bytes <= sizeof(float);
-    return c->monoid == TALLY_MONOID_moments ? (is_narrow ? 5 : 3) : (is_narrow ? 24 : 14);
-}
-
-bool tally_cpu_scans_to_ends(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {
+bool tally_cpu_scans_to_ends(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups,
+                             tally_cpu_spread_of_lengths lengths) {
     const tally_computation *c = &plan->base.computation;
     if (!c->entry || c->gives_words || plan->states || plan->lower_elements || c->reverse)
         return false;
-    if (scans_results(plan))
-        return tally_cpu_has_masks(plan) && elements < groups * short_length_of_results(plan);
-    if (!plan->lifted.scan)
-        return false;
-    const bool is_fast =
-        can_subtract(plan) ? strcmp(plan->device->level->name, "baseline") != 0 : tally_cpu_has_masks(plan);
-    return is_fast && elements < groups * short_length(plan);
+    const bool is_fast = !scans_results(plan) && can_subtract(plan) ? strcmp(plan->device->level->name, "baseline") != 0
+                                                                    : tally_cpu_has_masks(plan);
+    return is_fast && (plan->lifted.scan || scans_results(plan)) &&
+           elements < groups * tally_cpu_short_limits_of(plan, lengths).scanned;
 }
 
 /* A block of scanned elements, and where its groups end. */
@@ -87,17 +46,17 @@ typedef struct scanned_groups {
     tally_cpu_lifted_block block;
 } scanned_groups;
 
-/* to[i] = numbers[ends[i]], or what it differs by from the one before */
+/* to[i] = numbers[ends[i]], and to[i] = numbers[offsets[i + 1] - offsets[0]] less the one before */
 #define DEFINE_PICK(bits)                                                                                              \
     static void pick_##bits(const uint##bits##_t *numbers, const uint32_t *ends, size_t count, char *to) {             \
         for (size_t i = 0; i < count; i++)                                                                             \
             memcpy(to + i * (bits / 8), &numbers[ends[i]], bits / 8);                                                  \
     }                                                                                                                  \
-    static void subtract_##bits(const uint##bits##_t *numbers, const uint32_t *ends, size_t count, bool bitwise,       \
+    static void subtract_##bits(const uint##bits##_t *numbers, const uint64_t *offsets, size_t count, bool bitwise,    \
                                 char *to) {                                                                            \
         uint##bits##_t before = numbers[0];                                                                            \
         for (size_t i = 0; i < count; i++) {                                                                           \
-            const uint##bits##_t after = ends[i] ? numbers[ends[i]] : before,                                          \
+            const uint##bits##_t after = numbers[offsets[i + 1] - offsets[0]],                                         \
                                  own = (uint##bits##_t)(bitwise ? after ^ before : after - before);                    \
             memcpy(to + i * (bits / 8), &own, sizeof own);                                                             \
             before = after;                                                                                            \
@@ -119,15 +78,15 @@ static void pick(const void *numbers, const uint32_t *ends, size_t count, size_t
         pick_64(numbers, ends, count, to);
 }
 
-static void subtract(const void *numbers, const uint32_t *ends, size_t count, size_t bytes, bool bitwise, void *to) {
+static void subtract(const void *numbers, const uint64_t *offsets, size_t count, size_t bytes, bool bitwise, void *to) {
     if (bytes == 1)
-        subtract_8(numbers, ends, count, bitwise, to);
+        subtract_8(numbers, offsets, count, bitwise, to);
     else if (bytes == 2)
-        subtract_16(numbers, ends, count, bitwise, to);
+        subtract_16(numbers, offsets, count, bitwise, to);
     else if (bytes == 4)
-        subtract_32(numbers, ends, count, bitwise, to);
+        subtract_32(numbers, offsets, count, bitwise, to);
     else
-        subtract_64(numbers, ends, count, bitwise, to);
+        subtract_64(numbers, offsets, count, bitwise, to);
 }
 
 /* How many of 'count' groups fit a block together. */
@@ -171,15 +130,16 @@ static size_t scan_some(scanned_groups *g, const uint64_t *offsets, size_t count
     const void *const x = tally_at(g->x, offsets[0], bytes), *const y = tally_at(g->y, offsets[0], bytes);
     const uint64_t n = offsets[taken] - offsets[0];
     tally_cpu_carry value = g->start;
-    plan->device->level->ends(offsets, taken, g->ends);
     void *const to = tally_at_mutable(g->block.scanned, 1, plan->lifted.bytes);
-    if (n == 0)
-        return taken;
     if (can_subtract(plan)) {
-        plan->lifted.scan->scan(tally_cpu_lift(plan, x, y, n, &g->block), n, (tally_cpu_scan_options){.ahead = 0},
-                                &value.first, to);
+        if (n)
+            plan->lifted.scan->scan(tally_cpu_lift(plan, x, y, n, &g->block), n, (tally_cpu_scan_options){.ahead = 0},
+                                    &value.first, to);
         return taken;
     }
+    plan->device->level->ends(offsets, taken, g->ends);
+    if (n == 0)
+        return taken;
     mark_heads(g->ends, taken, n, g->block.heads);
     if (plan->lifted.parts == TALLY_CPU_PLACE)
         plan->device->scans->number_groups(g->block.heads, n, 0, 0, (uint32_t *)g->block.counts);
@@ -188,10 +148,10 @@ static size_t scan_some(scanned_groups *g, const uint64_t *offsets, size_t count
     return taken;
 }
 
-static void pick_first(const scanned_groups *g, size_t count, void *to) {
+static void pick_first(const scanned_groups *g, const uint64_t *offsets, size_t count, void *to) {
     const tally_cpu_plan *const plan = g->plan;
     if (can_subtract(plan))
-        subtract(g->block.scanned, g->ends, count, plan->lifted.bytes,
+        subtract(g->block.scanned, offsets, count, plan->lifted.bytes,
                  plan->base.computation.monoid == TALLY_MONOID_bxor, to);
     else
         pick(g->block.scanned, g->ends, count, plan->lifted.bytes, to);
@@ -262,7 +222,7 @@ void tally_cpu_scan_to_ends(const tally_cpu_plan *plan, const void *x, const voi
             continue;
         }
         if (!places)
-            pick_first(&g, taken, to_results ? to : first);
+            pick_first(&g, offsets + done, taken, to_results ? to : first);
         if (plan->lifted.second)
             pick(g.block.second, g.ends, taken, plan->lifted.second_bytes, gives_places ? to : second);
         if (!to_results && !gives_places)

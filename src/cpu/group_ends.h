@@ -5,10 +5,11 @@
 #ifndef TALLY_CPU_GROUP_ENDS_H
 #define TALLY_CPU_GROUP_ENDS_H
 
-#include "cpu/cpu.h"
+#include "cpu/short_choice.h"
 
 /* Whether that is the faster way for so many groups of so many elements in all, unless they have one length. */
-bool tally_cpu_scans_to_ends(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups);
+bool tally_cpu_scans_to_ends(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups,
+                             tally_cpu_spread_of_lengths lengths);
 
 /* out[i] = the result of elements offsets[i] .. offsets[i + 1] - 1, for i < count. lengths[i] is their number, where
  * plan->lower uses it. */

@@ -276,7 +276,8 @@ static void choose_tables(labelled *l) {
     const size_t slot = (plan->acc_bytes << t->has_pairs) + counts;
     const size_t most_groups = l->sorts ? SORTED_GROUPS : LARGE_TABLE_BYTES;
     const bool many = t->args->shape.extent / MANY >= width;
-    const size_t most_bytes = many && one_by_one ? LARGE_TABLE_BYTES : TABLE_BYTES;
+    const bool is_one_part = t->args->shape.extent < 2 * PART; /* and one table */
+    const size_t most_bytes = (many || is_one_part) && one_by_one ? LARGE_TABLE_BYTES : TABLE_BYTES;
     t->is_partitioned = !are_states && width > 2 && (width * slot > most_bytes || width > most_groups);
     if (t->is_partitioned) {
         const unsigned shift = choose_shift(l, slot, most_groups);

@@ -15,6 +15,7 @@
 #include "cpu/fpenv.h"
 #include "cpu/keys.h"
 #include "cpu/labels.h"
+#include "cpu/sparse_labels.h"
 #include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/reduce.h"
@@ -183,6 +184,7 @@ tally_status tally_cpu_plan_create(tally_device *device, const tally_computation
 void tally_cpu_plan_destroy(tally_plan *base) {
     tally_cpu_plan *plan = (tally_cpu_plan *)base;
     free(plan->scratch);
+    free(plan->sparse);
     free(plan->worker_scratch);
     free(plan->pieces);
     free(plan->states);
@@ -210,7 +212,7 @@ static tally_status dispatch(tally_cpu_plan *plan, const tally_args *args) {
     case TALLY_KEYS:
         return tally_cpu_keys(plan, args);
     case TALLY_LABELS:
-        return tally_cpu_labels(plan, args);
+        return tally_cpu_is_sparse(plan, args) ? tally_cpu_sparse_labels(plan, args) : tally_cpu_labels(plan, args);
     default:
         return tally_is_scan(c) ? tally_cpu_scan_axis(plan, args, 0, NULL) : tally_cpu_reduce(plan, args, 0, NULL);
     }

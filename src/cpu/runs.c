@@ -273,13 +273,15 @@ void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *firs
 /* Fewer groups of one length are taken as any others. */
 enum { LEAST_EQUAL = 8 };
 
-/* Whether the first groups that begin and end in the stretch have one length: for sums, whose trees are as fast then as
- * scans. To ask all of them takes 0.05 ns an element in groups of 3. */
-static bool begins_evenly(const tally_cpu_plan *plan, const tally_stretch *s) {
-    uint64_t room[TALLY_CPU_BATCH + 1];
-    const size_t batch = least(s->boundaries - 1, TALLY_CPU_BATCH);
-    return batch >= LEAST_EQUAL &&
-           tally_cpu_equal_length(plan, read_boundaries(plan->device->level, s, 0, batch + 1, room), batch);
+/* How much the first groups differ in length that begin and end in the stretch. To ask all of them takes 0.05 ns an
+ * element in groups of 3. */
+static tally_cpu_spread_of_lengths spread_of_first(const tally_cpu_plan *plan, const tally_stretch *s) {
+    enum { SAMPLED = 32 };
+    uint64_t room[SAMPLED + 1];
+    const size_t count = least(s->boundaries - 1, SAMPLED);
+    if (count < LEAST_EQUAL || !are_shorter(s, TALLY_CPU_LONGEST_SHORT))
+        return TALLY_CPU_EVEN;
+    return tally_cpu_spread_of(read_boundaries(plan->device->level, s, 0, count + 1, room), count);
 }
 
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
@@ -288,9 +290,11 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
     const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
     const bool may_be_equal = tally_cpu_may_fold_equal(r->plan);
-    const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries);
-    const bool by_scan = tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries) &&
-                         (may_be_equal || !begins_evenly(r->plan, s));
+    const tally_cpu_spread_of_lengths spread = spread_of_first(r->plan, s);
+    const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries, spread);
+    /* groups of one length are rows and, if they are summed, trees are as fast as scans */
+    const bool by_scan =
+        spread != TALLY_CPU_EQUAL && tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries, spread);
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(r->plan->device->level, s, done - 1, batch + 1, room);

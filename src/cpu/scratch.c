@@ -1,6 +1,7 @@
 #include "cpu/scratch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/arithmetic.h"
 #include "core/status.h"
@@ -23,6 +24,15 @@ static tally_status grow(void **memory, size_t *have, size_t bytes) {
 tally_status tally_cpu_scratch(tally_cpu_plan *plan, size_t bytes, void **scratch) {
     tally_status status = grow(&plan->scratch, &plan->scratch_bytes, bytes);
     *scratch = plan->scratch;
+    return status;
+}
+
+tally_status tally_cpu_sparse_scratch(tally_cpu_plan *plan, size_t bytes, void **scratch) {
+    const size_t before = plan->sparse_bytes;
+    tally_status status = grow(&plan->sparse, &plan->sparse_bytes, bytes);
+    if (plan->sparse_bytes > before)
+        memset(plan->sparse, 0, plan->sparse_bytes);
+    *scratch = plan->sparse;
     return status;
 }
 

@@ -7,6 +7,10 @@
 /* At least this many bytes, aligned to 64, with no particular content. */
 tally_status tally_cpu_scratch(tally_cpu_plan *plan, size_t bytes, void **scratch);
 
+/* The same for sparse_labels.c, which runs a reduction of its own in between. It begins with zeros, and keeps what was
+ * written. */
+tally_status tally_cpu_sparse_scratch(tally_cpu_plan *plan, size_t bytes, void **scratch);
+
 /* The same for each thread; tally_cpu_worker gives a thread's, and tally_cpu_staging the plan's staging bytes before
  * it.
  */

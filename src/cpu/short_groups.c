@@ -9,6 +9,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/components.h"
+#include "cpu/lifted.h"
 
 /* Moments of any type are folded in f64, and logsumexp in f32 or f64, each by a kernel of its own. */
 typedef enum floats { NOT_FLOATS, MOMENTS, LOGSUMEXP } floats;
@@ -184,19 +185,25 @@ static void count_truths(const tally_cpu_plan *plan, const void *x, const uint64
 
 /* ---- columns ---- */
 
-bool tally_cpu_stands_groups(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {
+bool tally_cpu_stands_groups(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups,
+                             tally_cpu_spread_of_lengths lengths) {
     const tally_computation *c = &plan->base.computation;
     const floats kind = floats_of(plan);
+    if (counts_truths(plan))
+        return elements < groups * short_counted(c->in_bytes);
+    /* sums of short groups have kernels of their own, and exact mode and users' operators are not in the table */
+    const bool can_stand =
+        kind || (c->monoid != TALLY_MONOID_sum && plan->lifted.scan && filling_of(c->monoid) != FILLED_WITH_NOTHING);
+    if (!can_stand)
+        return false;
+    if (tally_cpu_has_masks(plan))
+        return elements < groups * tally_cpu_short_limits_of(plan, lengths).upright;
     if (kind == MOMENTS)
         return elements < groups * SHORT_MOMENTS;
     if (kind == LOGSUMEXP)
         return elements <
                groups * (folded_type(plan, kind) == TALLY_F32 ? SHORT_EXPONENTIALS_32 : SHORT_EXPONENTIALS_64);
-    if (counts_truths(plan))
-        return elements < groups * short_counted(c->in_bytes);
-    /* sums of short groups have kernels of their own, and exact mode and users' operators are not in the table */
-    return c->monoid != TALLY_MONOID_sum && plan->lifted.scan && filling_of(c->monoid) != FILLED_WITH_NOTHING &&
-           elements < groups * short_length(c->in_bytes);
+    return elements < groups * short_length(c->in_bytes);
 }
 
 /* Columns of floats, which stand one above the other in rows of TALLY_CPU_UPRIGHT_BYTES. */

@@ -280,6 +280,68 @@ static void any_number_of_groups_is_right(void **state) {
         }
 }
 
+/* Few elements of many groups, in runs of one plan whose labels differ. Some labels are left out, and some elements are
+ * not numbers. */
+static void expect_few(tally_device *device, tally_op op, tally_dtype type, tally_dtype index, unsigned flags) {
+    enum { GROUPS = 40000, MOST = GROUPS / 8, RUNS = 4 };
+    static double x[MOST], sum[GROUPS], found[GROUPS];
+    static uint64_t count[GROUPS];
+    static int64_t integers[GROUPS];
+    uint64_t random = (uint64_t)op + flags;
+    tally_desc desc = describe(op, TALLY_REDUCE, type);
+    desc.grouping = TALLY_LABELS;
+    desc.index = index;
+    desc.flags = flags;
+    desc.out = op == TALLY_MEAN || (op == TALLY_SUM && type == TALLY_F64) ? TALLY_F64 : TALLY_I64;
+    tally_plan *plan;
+    assert_ok(tally_plan_create(device, &desc, &plan));
+    for (int run = 0; run < RUNS; run++) {
+        const size_t n = 1 + next(&random) % MOST;
+        const uint32_t used = run % 2 ? GROUPS : 100;
+        memset(sum, 0, sizeof sum);
+        memset(count, 0, sizeof count);
+        for (size_t i = 0; i < n; i++) {
+            const bool is_left_out = flags & TALLY_SKIP_BAD_LABELS && next(&random) % 5 == 0,
+                       is_nan = flags & TALLY_SKIP_NAN && next(&random) % 5 == 0;
+            const uint32_t group = (uint32_t)(next(&random) % used);
+            store(index, d.labels, i, is_left_out ? GROUPS + (int64_t)(next(&random) % 3) : (int64_t)group);
+            x[i] = is_nan ? (double)NAN : (double)((int64_t)(next(&random) % 9) - 4);
+            if (type == TALLY_I32)
+                d.x[i] = (int32_t)x[i];
+            if (is_left_out || is_nan)
+                continue;
+            sum[group] += op == TALLY_COUNT_NONZERO ? x[i] != 0 : x[i];
+            count[group]++;
+        }
+        void *const out = desc.out == TALLY_F64 ? (void *)found : integers;
+        tally_args args = arguments(type == TALLY_I32 ? (const void *)d.x : x, n, out, sizeof found);
+        args.shape.groups = GROUPS;
+        args.labels = d.labels;
+        assert_ok(tally_run(plan, &args, NULL));
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            const double want = op == TALLY_MEAN ? sum[g] / (double)count[g] : sum[g];
+            const double own = desc.out == TALLY_F64 ? found[g] : (double)integers[g];
+            if (own != want && !(isnan(own) && isnan(want)))
+                fail_msg("%s of %s: group %u of %u elements is %g, not %g", tally_op_name(op), tally_dtype_name(type),
+                         g, (unsigned)count[g], own, want);
+        }
+    }
+    tally_plan_destroy(plan);
+}
+
+static void few_elements_of_many_groups_are_right(void **state) {
+    static const tally_op ops[] = {TALLY_SUM, TALLY_COUNT_NONZERO, TALLY_MEAN};
+    static const tally_dtype indices[] = {TALLY_I32, TALLY_I64, TALLY_U32};
+    for (size_t k = 0; k < COUNT_OF(ops); k++)
+        for (size_t i = 0; i < COUNT_OF(indices); i++)
+            for (unsigned flags = 0; flags < 4; flags++) {
+                const unsigned bad = flags & 1 ? TALLY_SKIP_BAD_LABELS : 0, nans = flags & 2 ? TALLY_SKIP_NAN : 0;
+                expect_few(*state, ops[k], TALLY_F64, indices[i], bad | nans);
+                if (!nans)
+                    expect_few(*state, ops[k], TALLY_I32, indices[i], bad);
+            }
+}
+
 static int setup_labels(void **state) {
     const int code = setup(state);
     if (code == 0 && is_missing(*state))
@@ -291,10 +353,9 @@ int main(void) {
     if (device_is_missing())
         return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_ones_are_found_and_named),
-        cmocka_unit_test(there_may_be_no_group_and_no_element),
-        cmocka_unit_test(what_has_no_meaning_is_refused),
-        cmocka_unit_test(any_number_of_groups_is_right),
+        cmocka_unit_test(bad_ones_are_found_and_named),          cmocka_unit_test(there_may_be_no_group_and_no_element),
+        cmocka_unit_test(what_has_no_meaning_is_refused),        cmocka_unit_test(any_number_of_groups_is_right),
+        cmocka_unit_test(few_elements_of_many_groups_are_right),
     };
     return cmocka_run_group_tests_name("labels", tests, setup_labels, close_test_device);
 }

@@ -361,11 +361,16 @@ ALWAYS_INLINE void NAME(take_lanes)(tally_monoid m, L_V lanes, bool fresh, A_T *
         memcpy(acc, &before, sizeof before);
         return;
     }
-    L_T lane[LANES];
+    enum { PARTS = sizeof(A_T) / sizeof(L_T), OF_PART = LANES / PARTS };
+    e_lane lane[LANES];
     memcpy(lane, &lanes, sizeof lane);
-    IN_MEMORY(lane);
-    for (size_t l = 0; l < LANES; l++)
-        acc[l] = NAME(combine_acc)(m, fresh ? (A_T)NAME(identity_of)(m) : acc[l], (A_T)lane[l]);
+    UNROLL_8 for (size_t k = 0; k < PARTS; k++) {
+        A_V before = (A_T)NAME(identity_of)(m) - (A_V){0};
+        if (!fresh)
+            memcpy(&before, acc + k * OF_PART, sizeof before);
+        before = NAME(combine_accs)(m, before, LOAD_ACC(lane + k * OF_PART));
+        memcpy(acc + k * OF_PART, &before, sizeof before);
+    }
 }
 
 /* 'vectors' vectors of columns. 'vectors' is a constant where this is inlined. The processor does not see that the next

@@ -166,42 +166,56 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
 
 /* Vectors of columns. Rows are numbered in lanes of the elements' width, so the accumulators take over before such a
  * number could overflow. A row waits for the comparison with the one before, so several vectors go along where there
- * are registers. */
+ * are registers: of other columns or, if those that are left fill no more than one, of other rows. What is folded twice
+ * so changes nothing, as the better one of two is the same. */
 enum { NAME(NUMBERED_ROWS) = 127, NAME(STRIPS) = VECTOR_BYTES > 16 ? 4 : 1 };
 typedef PASTE2(v_, PASTE2(MARK_OF_, LANE)) NAME(places);
 
-ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t stride, uint64_t index,
-                                     size_t strips, A_T *acc) {
-    for (size_t first = 0; first < rows; first += NAME(NUMBERED_ROWS)) {
-        const size_t count = rows - first < NAME(NUMBERED_ROWS) ? rows - first : (size_t)NAME(NUMBERED_ROWS);
-        const E_T *from = x + first * stride;
-        L_V best[NAME(STRIPS)];
-        NAME(places) place[NAME(STRIPS)], row = {0};
-        UNROLL_8 for (size_t s = 0; s < strips; s++) {
-            best[s] = LOAD(from + s * LANES);
-            place[s] = (NAME(places)){0};
-        }
-        for (size_t r = 1; r < count; r++) {
-            row += 1;
-            UNROLL_8 for (size_t s = 0; s < strips; s++) {
-                const L_V v = LOAD(from + r * stride + s * LANES);
-#if ELEMENT_IS_FLOAT /* or NaN, where no NaN came before */
-                const NAME(places) better =
-                    ~(m == TALLY_MONOID_argmin ? v >= best[s] : v <= best[s]) & (best[s] == best[s]);
+/* Whether a later vector's lanes are better; or NaN, where no NaN came before. */
+ALWAYS_INLINE NAME(places) NAME(better_lanes)(tally_monoid m, L_V later, L_V best) {
+#if ELEMENT_IS_FLOAT
+    return ~(m == TALLY_MONOID_argmin ? later >= best : later <= best) & (best == best);
 #else
-                const NAME(places) better = m == TALLY_MONOID_argmin ? v < best[s] : v > best[s];
+    return m == TALLY_MONOID_argmin ? later < best : later > best;
 #endif
-                best[s] = (L_V)((better & (NAME(places))v) | (~better & (NAME(places))best[s]));
-                place[s] = (better & row) | (~better & place[s]);
-            }
+}
+
+/* Vectors of columns that begin at x + at[s], 'count' rows each, or of other rows, the first of which is number[s];
+ * they are then one vector of columns, those of the last rows last. */
+ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, const size_t *at, const uint8_t *number,
+                                     size_t count, size_t stride, bool are_rows, uint64_t index, A_T *acc) {
+    enum { STRIPS = NAME(STRIPS) };
+    L_V best[STRIPS];
+    NAME(places) place[STRIPS], row = {0};
+    UNROLL_8 for (size_t s = 0; s < STRIPS; s++) {
+        best[s] = LOAD(x + at[s]);
+        place[s] = (NAME(places)){0};
+    }
+    for (size_t r = 1; r < count; r++) {
+        row += 1;
+        UNROLL_8 for (size_t s = 0; s < STRIPS; s++) {
+            const L_V v = LOAD(x + r * stride + at[s]);
+            const NAME(places) better = NAME(better_lanes)(m, v, best[s]);
+            best[s] = (L_V)((better & (NAME(places))v) | (~better & (NAME(places))best[s]));
+            place[s] = (better & row) | (~better & place[s]);
         }
-        L_T values[NAME(STRIPS) * LANES];
-        PASTE2(s_, PASTE2(MARK_OF_, LANE)) places[NAME(STRIPS) * LANES];
-        memcpy(values, best, strips * sizeof *best);
-        memcpy(places, place, strips * sizeof *place);
-        for (size_t l = 0; l < strips * LANES; l++) {
+    }
+    UNROLL_8 for (size_t s = 1; are_rows && s < STRIPS; s++) {
+        const NAME(places) better = NAME(better_lanes)(m, best[s], best[0]);
+        best[0] = (L_V)((better & (NAME(places))best[s]) | (~better & (NAME(places))best[0]));
+        place[0] = (better & (place[s] + (PASTE2(s_, PASTE2(MARK_OF_, LANE)))number[s])) | (~better & place[0]);
+    }
+    for (size_t s = 0; s < (are_rows ? 1 : STRIPS) && !(s > 0 && at[s] == at[s - 1]); s++) {
+        A_T *const to = are_rows ? acc : acc + at[s];
+        L_T values[LANES];
+        PASTE2(s_, PASTE2(MARK_OF_, LANE)) places[LANES];
+        memcpy(values, &best[s], sizeof values);
+        memcpy(places, &place[s], sizeof places);
+        const bool is_fresh = to[LANES - 1].c1 == INT64_MAX;
+        for (size_t l = 0; l < LANES; l++) {
             NOT_IN_VECTORS(l);
-            acc[l] = NAME(combine)(m, acc[l], (A_T){values[l], (int64_t)(index + first) + (int64_t)places[l]});
+            const A_T own = {values[l], (int64_t)index + (int64_t)places[l]};
+            to[l] = is_fresh ? own : NAME(combine)(m, to[l], own);
         }
     }
 }
@@ -222,14 +236,24 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
     }
     if (width < LANES)
         return 0;
-    for (; NAME(STRIPS) > 1 && j + NAME(STRIPS) * LANES <= width; j += NAME(STRIPS) * LANES)
-        NAME(fold_strips)(m, x + j, rows, stride, index, NAME(STRIPS), acc + j);
-    for (; j < width; j += LANES) { /* the last ones with columns before them, whose lanes are dropped */
-        const size_t at = j + LANES <= width ? j : width - LANES;
-        A_T own[LANES];
-        memcpy(own, acc + at, sizeof own);
-        NAME(fold_strips)(m, x + at, rows, stride, index, 1, own);
-        memcpy(acc + j, own + (j - at), sizeof own - (j - at) * sizeof *own);
+    for (size_t first = 0; first < rows; first += NAME(NUMBERED_ROWS)) {
+        const size_t count = rows - first < NAME(NUMBERED_ROWS) ? rows - first : (size_t)NAME(NUMBERED_ROWS);
+        const size_t part = (count + NAME(STRIPS) - 1) / NAME(STRIPS), back = width - LANES;
+        const E_T *const from = x + first * stride;
+        uint8_t number[NAME(STRIPS)];
+        size_t at[NAME(STRIPS)];
+        for (j = 0; j + LANES < width; j += NAME(STRIPS) * LANES) {
+            for (size_t s = 0; s < NAME(STRIPS); s++)
+                at[s] = j + s * LANES < back ? j + s * LANES : back;
+            NAME(fold_strips)(m, from, at, number, count, stride, false, index + first, acc);
+        }
+        if (j < width) {
+            for (size_t s = 0; s < NAME(STRIPS); s++) {
+                number[s] = (uint8_t)(s * part < count - part ? s * part : count - part);
+                at[s] = back + number[s] * stride;
+            }
+            NAME(fold_strips)(m, from, at, number, part, stride, true, index + first, acc + back);
+        }
     }
     return width;
 }

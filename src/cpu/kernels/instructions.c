@@ -154,5 +154,5 @@ static void scatter(const void *from, size_t bytes, size_t n, void *structs, siz
 }
 
 extern const tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, );
-const tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, ) = {all,    none,    number,
-                                                                                 gather, scatter, transpose};
+const tally_cpu_instructions PASTE4(tally_cpu_instructions, _,
+                                    TALLY_LEVEL, ) = {all, none, number, gather, scatter, transpose, VECTOR_BYTES};

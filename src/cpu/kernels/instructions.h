@@ -35,6 +35,7 @@ typedef struct tally_cpu_instructions {
     /* to[b][a] = from[a][b] of 'rows' x 'columns' elements of any number of bytes. Returns false, and does nothing,
      * where whole vectors do not help. */
     bool (*transpose)(const void *from, size_t bytes, size_t rows, size_t columns, void *to);
+    size_t vector_bytes; /* of the level's vectors */
 } tally_cpu_instructions;
 
 #endif

@@ -17,6 +17,29 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
 #define FOLD_FROM 8 /* of integers the compiler makes vectors one by one, too (31 i64: 5.9 ns, in blocks 10.9) */
 #endif
 
+/* The smallest and the largest of some columns apart, from the cache the second time. */
+ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                     uint64_t index, A_T *acc) {
+    enum { COLUMNS = 256, ROWS = 32, FEW = ELEMENT_IS_FLOAT ? 3 : 6 };
+    if (rows <= FEW) { /* one by one and apart: of 3 and 6 i32 0.08, 0.07 and 0.11, 0.08, of 4 f32 0.12 and 0.11 */
+        NAME(fold_columns_one_by_one)(m, x, rows, width, stride, index, acc);
+        return;
+    }
+    for (size_t j = 0, columns; j < width; j += columns) {
+        L_T low[COLUMNS], high[COLUMNS];
+        columns = width - j < COLUMNS ? width - j : (size_t)COLUMNS;
+        for (size_t r = 0, count; r < rows; r += count) {
+            const E_T *const from = x + r * stride + j;
+            count = rows - r < ROWS ? rows - r : (size_t)ROWS;
+            PASTE4(fold_block_, EXTREMA, _, min)(from, from, count, columns, stride, r == 0, low);
+            PASTE4(fold_block_, EXTREMA, _, max)(from, from, count, columns, stride, r == 0, high);
+        }
+        for (size_t l = 0; l < columns; l++)
+            acc[j + l] = NAME(combine)(m, acc[j + l], (A_T){low[l], high[l]});
+    }
+}
+#define FOLD_COLUMNS NAME(fold_strips)
+
 /* Prefixes. Blocks that change nothing, as most do far behind a group's beginning, are seen by their fold. */
 ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
                                            bool exclusive, A_T acc, A_T *prefixes) {

@@ -301,11 +301,20 @@ ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, 
     }
     for (size_t r = 0, height; r < rows; r += height, x += height * stride) {
         height = rows - r < NAME(STRIP) ? rows - r : (size_t)NAME(STRIP);
+        A_T last[LANES];
+        if (width > LANES && width % LANES)
+            memcpy(last, acc + width - LANES, sizeof last);
         size_t j = 0;
         for (; j + 4 * LANES <= width; j += 4 * LANES)
             NAME(fold_strip)(m, x + j, height, stride, 4, acc + j);
         for (; j + LANES <= width; j += LANES)
             NAME(fold_strip)(m, x + j, height, stride, 1, acc + j);
+        if (j < width && width > LANES) { /* with columns before them, whose lanes are dropped */
+            const size_t back = width - LANES;
+            NAME(fold_strip)(m, x + back, height, stride, 1, last);
+            memcpy(acc + j, last + (j - back), (width - j) * sizeof *acc);
+            j = width;
+        }
         for (; j < width; j++) {
             const A_T own = NAME(fold_apart)(m, x + j, height, stride, NAME(shift_for)(acc[j], x + j, height, stride));
             acc[j] = acc[j].c0 == 0 ? own : NAME(combine)(m, acc[j], own);

@@ -123,6 +123,34 @@ static bool turn(const void *from, size_t bytes, size_t rows, size_t columns, vo
     return true;
 }
 
+/* ---- elements of 16 bytes, in blocks of 4 x 4 ----
+ *
+ * One by one, reductions took 1.15 to 1.9 times as long, and at some addresses twice as long again: largest of f64 in
+ * 200 x 50 x 2 0.20 to 0.37 ns an element, and 0.15 so. */
+
+ALWAYS_INLINE void transpose_block_128(const __m128i *from, size_t apart, __m128i *to, size_t to_apart) {
+    __m512i v[4], w[4];
+    UNROLL_8 for (size_t i = 0; i < 4; i++) v[i] = _mm512_loadu_si512(from + i * apart);
+    UNROLL_8 for (size_t i = 0; i < 2; i++) {
+        w[2 * i] = _mm512_shuffle_i64x2(v[2 * i], v[2 * i + 1], 0x44);
+        w[2 * i + 1] = _mm512_shuffle_i64x2(v[2 * i], v[2 * i + 1], 0xee);
+    }
+    UNROLL_8 for (size_t i = 0; i < 2; i++) {
+        _mm512_storeu_si512(to + 2 * i * to_apart, _mm512_shuffle_i64x2(w[i], w[2 + i], 0x88));
+        _mm512_storeu_si512(to + (2 * i + 1) * to_apart, _mm512_shuffle_i64x2(w[i], w[2 + i], 0xdd));
+    }
+}
+
+static void transpose_128(const __m128i *from, size_t rows, size_t columns, __m128i *to) {
+    for (size_t a = 0; a < rows; a += 4) {
+        const size_t a_at = a + 4 <= rows ? a : rows - 4;
+        for (size_t b = 0; b < columns; b += 4) {
+            const size_t b_at = b + 4 <= columns ? b : columns - 4;
+            transpose_block_128(from + a_at * columns + b_at, columns, to + b_at * rows + a_at, rows);
+        }
+    }
+}
+
 /* ---- elements of several lanes ---- */
 
 /* 'whole' vectors, and what is behind them. */
@@ -159,6 +187,10 @@ static bool transpose(const void *from, size_t bytes, size_t rows, size_t column
 #if defined(__AVX512BW__)
     if (bytes == 2 || bytes == 4 || bytes == 8)
         return turn(from, bytes, rows, columns, to);
+    if (bytes == 16 && rows >= 4 && columns >= 4) {
+        transpose_128(from, rows, columns, to);
+        return true;
+    }
     if (bytes > 64) {
         turn_blocks(from, bytes, rows, columns, to);
         return true;
