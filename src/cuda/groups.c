@@ -32,8 +32,10 @@ enum {
     MOST_LONG = 32 << 10,
     LONG_TILES = 64, /* a processor at least, if there is so much input */
 
+    SMALL_TILES = 8, /* a processor at most */
+
     /* segments that each block checks by itself: then two launches are enough */
-    MOST_ALONE = 512,
+    MOST_ALONE = 2048,
     ALL_ALONE = 5 << 19, /* by all blocks together */
 };
 
@@ -55,6 +57,19 @@ static void cut_for_long(const tally_cuda_device *device, const tally_computatio
     cut->folds.tile = bytes / c->in_bytes;
     cut->folds.tiles = cut->folds.chunks = most(1, divide_up(elements, cut->folds.tile));
     cut_for_blocks(sizes, cut);
+}
+
+/* Small tiles, as long as all of them are resident. */
+static bool cut_small_segments(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t elements,
+                               tally_cuda_cut *cut) {
+    const uint64_t tiles = sizes->small_fold_tile ? divide_up(elements, sizes->small_fold_tile) : 0;
+    if (!tiles || tiles > (uint64_t)device->multiprocessors * SMALL_TILES)
+        return false;
+    cut->folds.are_small = true;
+    cut->folds.tile = sizes->small_fold_tile;
+    cut->folds.tiles = cut->folds.chunks = tiles;
+    cut_for_blocks(sizes, cut);
+    return true;
 }
 
 /* Segments that are short on average. */
@@ -152,7 +167,7 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         cut_for_merged(sizes, shape, cut);
     else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
         cut_for_long(device, c, sizes, shape->extent, cut);
-    else
+    else if (!cut_small_segments(device, sizes, shape->extent, cut))
         cut_for_blocks(sizes, cut);
 }
 
@@ -207,8 +222,10 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
-    const bool is_speculative = l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES &&
-                                args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
+    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+    const bool is_speculative =
+        (folds <= resident || l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES) &&
+        args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
     const uint64_t looks = args.segments / LOOKS;
     args.tiles = cut->folds.tiles;
     args.chunks = chunks;
@@ -218,7 +235,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     args.first = l->workspace + cut->first;
     args.check_before = !while_running;
     if (args.check_before && !l->size && (cut->folds.are_long || is_speculative))
-        args.speculative = (uint32_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+        args.speculative = (uint32_t)resident;
     args.check_while_running = while_running;
     tally_status status = TALLY_OK;
     tally_cuda_grid grid = {.x = 1, .threads = 1};
@@ -231,8 +248,9 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
         if (status == TALLY_OK)
             status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
     }
-    const tally_cuda_kernel_number fold = cut->folds.are_long ? k->fold_long_segments : k->fold_segments;
-    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+    const tally_cuda_kernel_number fold = cut->folds.are_long    ? k->fold_long_segments
+                                          : cut->folds.are_small ? k->fold_small_segments
+                                                                 : k->fold_segments;
     grid = (tally_cuda_grid){.x = takes_turns ? least(folds, resident) : folds,
                              .threads = TALLY_CUDA_FOLD_BLOCK,
                              .starts_early = !args.checks_alone};

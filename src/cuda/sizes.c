@@ -267,7 +267,8 @@ enum {
     FOLD_SHARED = 16 << 10, /* bytes of a tile */
     FEW_CLUSTER = 8,        /* blocks of a cluster that reduces few elements: the most that every device takes */
     MOST_ITEMS = 32,        /* of a thread */
-    SMALL_ITEMS = 8         /* likewise, of little input: a thread takes them one after the other */
+    SMALL_ITEMS = 8,        /* likewise, of little input by keys: a thread takes them one after the other */
+    SMALL_BYTES = 32        /* by segments */
 };
 
 /* Whether elements, and what a lane keeps of them, have 4 bytes, from sm_90 on, where it was measured. */
@@ -365,7 +366,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
     while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
-    s->small_fold_tile = (unsigned)least(s->fold_tile, TALLY_CUDA_FOLD_BLOCK * most(SMALL_ITEMS, 16 / in));
+    s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (keys ? (unsigned)most(SMALL_ITEMS, 16 / in) : SMALL_BYTES / in);
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     s->differences = tally_cuda_differences(c);
     if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */
@@ -374,6 +375,10 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = false;
     }
+    if (keys)
+        s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);
+    else if (s->small_fold_tile >= s->fold_tile || c->is_sized || c->takes_turns)
+        s->small_fold_tile = 0;
     s->fold_blocks = s->differences || s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */

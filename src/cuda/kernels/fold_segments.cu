@@ -249,15 +249,37 @@ inline void keep_differences(const tile_memory &s, const tile_sums &sums, const 
 }
 #endif
 
-/* Finds the segments of a tile, before others have. The offsets may be bad. */
+/* Finds the first segments of a tile and of the next one, before others have: half of the block each. A round takes as
+ * long as a load, so each thread has two under way. The offsets may be bad. */
 inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
-    const uint32 warp = threadIdx.x / WARP;
-    if (warp < 2) {
-        const uint64 tile = number + warp;
-        const uint64 first = tile < p.tiles ? first_by_warp(p.offsets, p.segments, tile * TILE) : p.segments;
+    enum { HALF = BLOCK / 2, WARPS_OF_HALF = HALF / WARP, LOADS = 2, LOOKS = HALF * LOADS };
+    __shared__ uint32 found[2][WARPS];
+    const uint32 which = threadIdx.x / HALF, me = threadIdx.x % HALF, *const of_half = found[0] + which * WARPS_OF_HALF;
+    const uint64 position = (number + which) * TILE;
+    uint64 low = 0, high = p.segments;
+    uint32 turn = 0;
+    for (uint64 left = p.segments; left; turn ^= 1) { /* high - low is no more */
+        const uint64 step = left / (LOOKS + 1) + 1;
+        uint32 before = 0;
+#pragma unroll
+        for (uint32 k = 0; k < LOADS; k++) {
+            const uint64 at = low + (me + k * HALF + 1) * step - 1;
+            const bool is_before = (uint64)offset_at(p, at < high ? at : 0) < position;
+            before += __popc(__ballot_sync(ALL_LANES, at < high && is_before));
+        }
         if (threadIdx.x % WARP == 0)
-            s.segments[warp] = first;
+            found[turn][threadIdx.x / WARP] = before;
+        __syncthreads();
+        before = 0;
+#pragma unroll
+        for (uint32 w = 0; w < WARPS_OF_HALF; w++)
+            before += of_half[turn * WARPS + w];
+        high = before < LOOKS && low + (before + 1) * step - 1 < high ? low + (before + 1) * step - 1 : high;
+        low += before * step;
+        left = step - 1;
     }
+    if (me == 0)
+        s.segments[which] = number + which < p.tiles ? low : p.segments;
     __syncthreads();
 }
 
@@ -347,8 +369,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
-    TAKE_TILES(p)
+inline void fold_all_segments(const groups_args &p) {
 #if SIZE_ON_DEVICE
     if (blockIdx.x >= p.tiles)
         return;

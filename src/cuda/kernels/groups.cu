@@ -28,6 +28,18 @@ inline void put(result_t *to, result_t result) {
         store_slowly(to, result);
 }
 
+template <class T> inline T add_lanes(T value) {
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, d);
+    return value;
+}
+#if TALLY_ARCHITECTURE >= 80
+template <> inline uint32 add_lanes(uint32 value) {
+    return __reduce_add_sync(ALL_LANES, value);
+}
+#endif
+
 #if GROUPS == SEGMENTS
 inline uint64 begin_of(const groups_args &p, uint64 segment) {
     return (uint64)load(p.offsets + segment);
@@ -39,36 +51,59 @@ inline bool is_given(const groups_args &p) {
 }
 
 /* A block checks all offsets, of one segment at least, and finds the first segments of 'Tiles' tiles from 'tile' on.
- * Returns what is refused, as in struct control, which the first block fills. All threads of the block call this. */
+ * Returns what is refused, as in struct control, which the first block fills. All threads of the block call this. Loads
+ * of several offsets are under way together. */
 template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 tile, uint64 *first) {
-    __shared__ uint32 refused;
+    typedef typename unsigned_of<sizeof(index_t)>::type number;
+    enum { AT_A_TIME = 4 };
+    __shared__ uint32 refused, before[Tiles];
     if (threadIdx.x < Tiles)
-        first[threadIdx.x] = 0;
+        before[threadIdx.x] = 0;
     if (threadIdx.x == 0)
         refused = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *p.told = control();
     __syncthreads();
-    findings f = {NOT_FOUND, NOT_FOUND};
-    const uint64 low = tile << p.tile_bits, high = (tile + Tiles - 1) << p.tile_bits;
+    const number most = (number)most_offset(p.n);
+    const uint32 segments = (uint32)p.segments;
+    const bool are_aligned = is_aligned(p.offsets);
+    uint32 wrong = 0, mine[Tiles] = {};
 #pragma unroll 1
-    for (uint64 g = threadIdx.x; g < p.segments; g += BLOCK) {
-        const uint64 begin = begin_of(p, g), end = begin_of(p, g + 1);
-        look_at(&f, g, (index_t)begin, (index_t)end, p.n);
-        if (g + 1 == p.segments || (begin < high && end >= low))
-#pragma unroll 1
-            for (int k = 0; k < Tiles; k++) { /* several segments may take a tile if offsets are bad */
-                const uint64 at = (tile + k) << p.tile_bits;
-                if (begin < at && (end >= at || g + 1 == p.segments))
-                    atomicMax(&first[k], g + 1);
-            }
+    for (uint32 g = threadIdx.x; g < segments; g += AT_A_TIME * BLOCK) {
+        number begin[AT_A_TIME], end[AT_A_TIME];
+#pragma unroll
+        for (uint32 j = 0; j < AT_A_TIME; j++) {
+            const index_t *at = p.offsets + (g + j * BLOCK < segments ? g + j * BLOCK : segments - 1);
+            begin[j] = (number)(are_aligned ? at[0] : load_slowly(at));
+            end[j] = (number)(are_aligned ? at[1] : load_slowly(at + 1));
+        }
+#pragma unroll
+        for (uint32 j = 0; j < AT_A_TIME; j++) {
+            wrong |= (begin[j] > end[j] || end[j] > most) | (begin[j] == end[j]) << 1;
+#pragma unroll
+            for (uint32 k = 0; k < Tiles; k++)
+                mine[k] += g + j * BLOCK < segments && begin[j] < (tile + k) << p.tile_bits;
+        }
     }
-    const bool is_bad = f.bad != NOT_FOUND, is_empty = p.refuses_empty && f.empty != NOT_FOUND;
-    if (is_bad || is_empty)
-        atomicOr(&refused, is_bad | is_empty << 1);
+    wrong &= p.refuses_empty ? REFUSED_BAD | REFUSED_EMPTY : REFUSED_BAD;
+    if (wrong)
+        atomicOr(&refused, wrong);
+#pragma unroll
+    for (uint32 k = 0; k < Tiles; k++) {
+        const uint32 of_warp = add_lanes(mine[k]);
+        if (threadIdx.x % WARP == 0)
+            atomicAdd(&before[k], of_warp);
+    }
     __syncthreads();
-    if (blockIdx.x == 0 && refused)
+    if (threadIdx.x < Tiles)
+        first[threadIdx.x] = before[threadIdx.x];
+    __syncthreads();
+    if (blockIdx.x == 0 && refused) {
+        findings f = {NOT_FOUND, NOT_FOUND};
+        for (uint32 g = threadIdx.x; g < segments; g += BLOCK)
+            look_at(&f, g, (index_t)begin_of(p, g), (index_t)begin_of(p, g + 1), p.n);
         tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
+    }
     return refused;
 }
 #endif

@@ -18,18 +18,6 @@ inline uint32 first_strip(const groups_args &p, uint32 warp) {
     return warp * (uint32)p.marked + (warp < p.extra ? warp : p.extra);
 }
 
-template <class T> inline T add_lanes(T value) {
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2)
-        value += __shfl_xor_sync(ALL_LANES, value, d);
-    return value;
-}
-#if TALLY_ARCHITECTURE >= 80
-template <> inline uint32 add_lanes(uint32 value) {
-    return __reduce_add_sync(ALL_LANES, value);
-}
-#endif
-
 inline bool is_head(const groups_args &p, uint64 at) {
     return at == 0 || load(p.keys + at) != load(p.keys + at - 1);
 }
