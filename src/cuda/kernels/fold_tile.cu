@@ -406,6 +406,39 @@ inline item_bits heads_of_thread(const tile_memory &s) {
     return bits;
 }
 
+#if IS_LOGSUMEXP
+/* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is returned. Each
+ * SOME elements first find the largest of their group, so no exponential waits for another. */
+template <class End> inline tile_lane add_exponentials(const thread_items &items, const item_bits &heads, End end_group) {
+    typedef decltype(tile_lane::a0) real;
+    constexpr int SOME = ITEMS < 8 ? ITEMS : sizeof(real) == 8 ? 4 : 8;
+    const auto power = [](real x, real largest) { return exp_below(x == largest ? real(0) : x - largest); };
+    tile_lane run = identity_as<tile_lane>();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k += SOME) {
+        tile_lane x[SOME];
+        real largest[SOME]; /* from the element on */
+#pragma unroll
+        for (int j = SOME - 1; j >= 0; j--) {
+            x[j] = lift_as<tile_lane>(value_of(items.x[k + j]), value_t(0), 0);
+            const bool is_last = j + 1 == SOME || heads.has(k + j + 1);
+            largest[j] = is_last ? x[j].a0 : larger(x[j].a0, largest[j + 1 < SOME ? j + 1 : j]);
+        }
+        const real most = heads.has(k) ? run.a0 : larger(run.a0, largest[0]);
+        run = {most, run.a1 * power(run.a0, most)};
+#pragma unroll
+        for (int j = 0; j < SOME; j++) {
+            if (heads.has(k + j)) {
+                end_group(run);
+                run = {largest[j], 0};
+            }
+            run.a1 += x[j].a1 * power(x[j].a0, run.a0);
+        }
+    }
+    return run;
+}
+#endif
+
 /* Folds a tile that has heads, 'all' of them. results[k] becomes what is kept of the group that the k-th head begins, as
  * far as it lies in the tile. All threads of the block call this; the tile's ends are known after the next barrier. */
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
@@ -429,6 +462,14 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     const uint32 earliest = has_heads ? mine.first() : 0, number = rank + mine.count();
     uint32 start = 0;
     int to = ((int)rank - 1) * (int)sizeof(kept_t); /* in bytes; what the thread's first head ends is stored again when it is whole */
+#if IS_LOGSUMEXP
+    static_assert(FOLD_STAGED && !NEEDS_START);
+    const tile_lane last = add_exponentials(items, mine, [&](const tile_lane &ended) {
+        *results.result_at(to) = widen(ended);
+        to += sizeof(kept_t);
+    });
+    run = brief<tile_lane>(last);
+#else
     item_bits any;
     any.low = or_lanes(mine.low);
     if (item_bits::WORDS > 1)
@@ -465,6 +506,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
                 step(k + j, false);
         }
     }
+#endif
     start = has_heads ? begin + mine.last() : 0;
 
     const joined j = join(s.joins, has_heads, widen_in(t, run.sum()));
@@ -491,8 +533,16 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
 /* Folds a tile. If it has no head, its accumulator is returned. All threads of the block call this; the rest is known
  * after the next barrier. */
 inline acc_t fold_tile(tile_memory &s, const tile &t, uint32 heads) {
-    if (!heads)
+    if (!heads) {
+#if IS_LOGSUMEXP
+        if (t.count == TILE) {
+            thread_items items;
+            items.read(t);
+            return fold_block<BLOCK>(widen(add_exponentials(items, item_bits(), [](const tile_lane &) {})));
+        }
+#endif
         return fold_whole(t);
+    }
     fold_heads(s, t, heads);
     return identity_as<acc_t>();
 }
