@@ -239,9 +239,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     args.check_while_running = while_running;
     tally_status status = TALLY_OK;
     tally_cuda_grid grid = {.x = 1, .threads = 1};
-    if (args.checks_alone) {
-        args.speculative = (uint32_t)args.tiles; /* the last launch searches, too */
-    } else {
+    if (!args.checks_alone) {
         status = tally_cuda_enqueue(l, k->clear_control, grid, &args, "clearing the workspace");
         grid = (tally_cuda_grid){
             .x = blocks_for(l, most(looks, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};

@@ -382,7 +382,8 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->fold_blocks = s->differences || s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
-    s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);
+    s->cut_bytes = 2 * s->slot_bytes + (!keys ? 24 : tally_cuda_needs_start(c) ? 16 : 0);
+    s->cut_bytes = round_up(s->cut_bytes, s->slot_bytes % 16 ? 8 : 16);
     s->long_mean = long_mean_of(c);
     merged_sizes(c, s);
     s->folds_in_waves = folds_in_waves(c, architecture);

@@ -24,8 +24,15 @@ struct tile_groups {
     uint64 from, to;
     index_t first; /* the offset of the thread's first segment, loaded a tile ahead */
     index_t begin; /* of segment 'from' */
+    index_t start; /* of the one before it */
     uint32 open;
     bool ends; /* the segment before 'from' */
+
+    void tell(cut &c) const {
+        c.next = from;
+        c.start = (uint64)start;
+        c.end = (uint64)begin;
+    }
 
     bool is_crowded() const {
         return to - from > CROWDED; /* or bad: less than nothing */
@@ -34,6 +41,7 @@ struct tile_groups {
         from = low;
         to = high;
         begin = load(p.offsets + from);
+        start = load(p.offsets + from - (from != 0));
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
     }
@@ -176,6 +184,7 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
 inline void keep_ends(const tile_memory &s, const groups_args &p, uint64 number, const tile_groups &g, uint32 heads,
                       const acc_t &whole) {
     cut &c = p.cuts[number];
+    g.tell(c);
     if (g.open && g.ends)
         c.before.write(heads ? *(const acc_t *)s.before : whole);
     if (s.goes_on)
@@ -240,6 +249,7 @@ struct tile_ends {
 inline void keep_differences(const tile_memory &s, const tile_sums &sums, const groups_args &p, uint64 number,
                              const tile &t, const tile_groups &g) {
     cut &c = p.cuts[number];
+    g.tell(c);
     if (g.open && g.ends)
         c.before.write(sums.between(t, 0, g.open).accumulator(g.open));
     const bool is_inner = g.open && !g.ends;

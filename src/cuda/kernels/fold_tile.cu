@@ -407,11 +407,11 @@ inline item_bits heads_of_thread(const tile_memory &s) {
 }
 
 #if IS_LOGSUMEXP
-/* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is returned. Each
- * SOME elements first find the largest of their group, so no exponential waits for another. */
+/* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is returned.
+ * SOME elements find the largest of their group first, so no exponential waits for another. */
 template <class End> inline tile_lane add_exponentials(const thread_items &items, const item_bits &heads, End end_group) {
     typedef decltype(tile_lane::a0) real;
-    constexpr int SOME = ITEMS < 8 ? ITEMS : sizeof(real) == 8 ? 4 : 8;
+    constexpr int SOME = ITEMS < 8 ? ITEMS : 8;
     const auto power = [](real x, real largest) { return exp_below(x == largest ? real(0) : x - largest); };
     tile_lane run = identity_as<tile_lane>();
 #pragma unroll
@@ -424,8 +424,12 @@ template <class End> inline tile_lane add_exponentials(const thread_items &items
             const bool is_last = j + 1 == SOME || heads.has(k + j + 1);
             largest[j] = is_last ? x[j].a0 : larger(x[j].a0, largest[j + 1 < SOME ? j + 1 : j]);
         }
-        const real most = heads.has(k) ? run.a0 : larger(run.a0, largest[0]);
-        run = {most, run.a1 * power(run.a0, most)};
+        if (k == 0) {
+            run.a0 = heads.has(0) ? run.a0 : largest[0];
+        } else {
+            const real most = heads.has(k) ? run.a0 : larger(run.a0, largest[0]);
+            run = {most, run.a1 * power(run.a0, most)};
+        }
 #pragma unroll
         for (int j = 0; j < SOME; j++) {
             if (heads.has(k + j)) {

@@ -7,6 +7,9 @@ struct cut {
 #if GROUPS == KEYS && NEEDS_START
     uint64 start; /* the beginning of the group that continues, if in this chunk */
     uint64 end;   /* the end of the group from before */
+#elif GROUPS == SEGMENTS
+    uint64 next;       /* the first segment that begins in the chunk or after it */
+    uint64 start, end; /* of the segment before that */
 #endif
 };
 static_assert(sizeof(cut) == CUT_BYTES);
@@ -191,6 +194,23 @@ inline joined join(join_memory &s, bool has_border, acc_t acc) {
     const uint32 lanes = __ballot_sync(ALL_LANES, has_border), before_lane = lanes & ((1u << lane) - 1);
     const uint32 up_to = before_lane | (has_border ? 1u << lane : 0);
     const int since = up_to ? WARP - 1 - __clz(up_to) : 0;
+#if IS_LOGSUMEXP
+    /* One exponential: of the largest value up to the next border, where the sum is complete. */
+    const uint32 behind = lanes & ~((2u << lane) - 1);
+    const auto own = acc.a0;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const auto left = from_below(acc.a0, d);
+        acc.a0 = (int)lane - d >= since ? larger(left, acc.a0) : acc.a0;
+    }
+    acc.a0 = from_lane(acc.a0, behind ? __ffs(behind) - 2 : WARP - 1);
+    acc.a1 = own == acc.a0 ? acc.a1 : acc.a1 * exp_below(own - acc.a0);
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const auto left = from_below(acc.a1, d);
+        acc.a1 += (int)lane - d >= since ? left : decltype(left)(0);
+    }
+#else
     if (lanes != ALL_LANES)
 #pragma unroll
         for (int d = 1; d < WARP; d *= 2) {
@@ -198,6 +218,7 @@ inline joined join(join_memory &s, bool has_border, acc_t acc) {
             if ((int)lane - d >= since)
                 acc = combine(left, acc);
         }
+#endif
     if (lane == WARP - 1) {
         *(acc_t *)s.of_warps[warp] = acc;
         s.has_border[warp] = lanes != 0;

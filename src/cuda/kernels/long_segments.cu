@@ -97,12 +97,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
     t.ends.first = t.ends.next = p.checks_alone           ? firsts[threadIdx.x / WARP]
                                  : t.ends.is_speculative ? first_by_warp(p.offsets, p.segments, first)
                                                          : p.first[number];
+    const uint64 start = begin_of(p, t.ends.first - (t.ends.first != 0)), end = begin_of(p, t.ends.first);
     t.ends.look(p);
     const acc_t open = t.fold(p, a);
     /* It belongs to the segment before the next offset, unless that is the first of all or the one behind the last. */
     const bool goes_on = t.ends.next && t.ends.next <= p.segments;
     if (t.ends.is_speculative) /* the last launch relies on it */
         wait_for_last();
-    if (threadIdx.x % WARP == 0)
+    if (threadIdx.x % WARP == 0) {
         p.cuts[number].after.write(goes_on ? open : identity_as<acc_t>());
+        p.cuts[number].next = t.ends.first;
+        p.cuts[number].start = start;
+        p.cuts[number].end = end;
+    }
 }
