@@ -407,13 +407,41 @@ inline item_bits heads_of_thread(const tile_memory &s) {
 }
 
 #if IS_LOGSUMEXP
-/* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is returned.
- * SOME elements find the largest of their group first, so no exponential waits for another. */
+/* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is *last. If all
+ * values of a warp are near its first one, exponentials are of distances from that. Returns false if they are not. */
+template <class End>
+inline bool add_near_exponentials(const thread_items &items, const item_bits &heads, End end_group, tile_lane *last) {
+    typedef decltype(tile_lane::a0) real;
+    constexpr real NEAR_ENOUGH = sizeof(real) == 8 ? 32 : 16; /* the logarithm of a sum loses so many ulps */
+    const real first = from_lane((real)value_of(items.x[0]), 0);
+    const auto away = [&](int k) { return (real)value_of(items.x[k]) - first; };
+    bool are_near = true;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        are_near = absolute(away(k)) <= NEAR_ENOUGH && are_near;
+    if (!__all_sync(ALL_LANES, are_near))
+        return false;
+    real sum = 0;
+    const auto group = [&] { return tile_lane{sum > 0 ? first : range<real>::lowest(), sum}; };
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        if (heads.has(k)) {
+            end_group(group());
+            sum = 0;
+        }
+        sum += exp_nearby(away(k));
+    }
+    *last = group();
+    return true;
+}
+/* The same of any values. SOME elements find the largest of their group first, so no exponential waits for another. */
 template <class End> inline tile_lane add_exponentials(const thread_items &items, const item_bits &heads, End end_group) {
     typedef decltype(tile_lane::a0) real;
-    constexpr int SOME = ITEMS < 8 ? ITEMS : 8;
+    constexpr int SOME = 4;
     const auto power = [](real x, real largest) { return exp_below(x == largest ? real(0) : x - largest); };
     tile_lane run = identity_as<tile_lane>();
+    if (IS_FLOAT && !SKIPS_NAN && add_near_exponentials(items, heads, end_group, &run))
+        return run;
 #pragma unroll
     for (int k = 0; k < ITEMS; k += SOME) {
         tile_lane x[SOME];
