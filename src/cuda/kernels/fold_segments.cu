@@ -24,15 +24,8 @@ struct tile_groups {
     uint64 from, to;
     index_t first; /* the offset of the thread's first segment, loaded a tile ahead */
     index_t begin; /* of segment 'from' */
-    index_t start; /* of the one before it */
     uint32 open;
     bool ends; /* the segment before 'from' */
-
-    void tell(cut &c) const {
-        c.next = from;
-        c.start = (uint64)start;
-        c.end = (uint64)begin;
-    }
 
     bool is_crowded() const {
         return to - from > CROWDED; /* or bad: less than nothing */
@@ -41,7 +34,6 @@ struct tile_groups {
         from = low;
         to = high;
         begin = load(p.offsets + from);
-        start = load(p.offsets + from - (from != 0));
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
     }
@@ -107,16 +99,13 @@ struct tile_groups {
 };
 
 /* Marks where the tile's segments begin, and where the last segment of all ends; returns the number of heads. An empty
- * segment begins where the next one does, so it adds no head. */
+ * segment begins where the next one does, so it adds no head. The words are 0 before. */
 inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
     uint32 *const words = stays_in_shared(s.heads);
     auto mark = [&](uint32 at) {
         if (at < t.count)
             atomicOr(&words[at / WARP], 1u << at % WARP);
     };
-    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += BLOCK)
-        s.heads[w] = 0;
-    __syncthreads();
     if (g.is_crowded())
         g.search_each(p, t, [&](uint64, uint32 begin, uint32) { mark(begin); });
     else
@@ -184,7 +173,6 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
 inline void keep_ends(const tile_memory &s, const groups_args &p, uint64 number, const tile_groups &g, uint32 heads,
                       const acc_t &whole) {
     cut &c = p.cuts[number];
-    g.tell(c);
     if (g.open && g.ends)
         c.before.write(heads ? *(const acc_t *)s.before : whole);
     if (s.goes_on)
@@ -249,7 +237,6 @@ struct tile_ends {
 inline void keep_differences(const tile_memory &s, const tile_sums &sums, const groups_args &p, uint64 number,
                              const tile &t, const tile_groups &g) {
     cut &c = p.cuts[number];
-    g.tell(c);
     if (g.open && g.ends)
         c.before.write(sums.between(t, 0, g.open).accumulator(g.open));
     const bool is_inner = g.open && !g.ends;
@@ -293,6 +280,12 @@ inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     __syncthreads();
 }
 
+/* What the launch before has found; it has ended by then, most often. The answer is on its way while the tile is folded. */
+inline uint32 hear_check(const groups_args &p) {
+    wait_for_last();
+    return load_ahead(&p.told->refused);
+}
+
 inline void fold_segments_of(const groups_args &p, uint64 number) {
     __shared__ tile_bytes<PLACE + (DIFFERENCES ? 128 : 0)> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
@@ -306,14 +299,19 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
 #else
     const tile t = begin_tile(p, number, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
 #endif
+    if (threadIdx.x == 0)
+        s.goes_on = 0;
+    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += BLOCK)
+        s.heads[w] = 0;
     const bool is_speculative = !p.checks_alone && number < p.speculative;
     uint32 refused = 0;
     tile_groups g;
     if (p.checks_alone) {
         let_next_start();
-        refused = check_by_block<2>(p, number, s.segments);
+        __shared__ counts_of_warps before[2];
+        refused = check_by_block(p, number, before);
         if (!refused)
-            g.look_up(p, s.segments[0], number + 1 < p.tiles ? s.segments[1] : p.segments);
+            g.look_up(p, before[0].all(), number + 1 < p.tiles ? before[1].all() : p.segments);
     } else if (is_speculative) {
         let_next_start();
         find_segments(s, p, number);
@@ -323,13 +321,14 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         let_next_start();
         refused = load_ahead(&p.told->refused);
         g.look_up(p, p.first[number], number + 1 < p.tiles ? p.first[number + 1] : p.segments);
+        __syncthreads();
     }
-    if (threadIdx.x == 0)
-        s.goes_on = 0;
     if (refused) {
         wait_for_copies<0>();
         return;
     }
+    if (threadIdx.x == 0)
+        p.cuts[number].tell(p, g.from);
 #if DIFFERENCES
     g.find_open(t);
     tile_ends ends;
@@ -337,13 +336,12 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         ends.begin(p, g);
     wait_for_copies<0>();
     __syncthreads();
+    if (is_speculative)
+        refused = hear_check(p);
     add_up_tile(sums, t);
     __syncthreads();
-    if (is_speculative) {
-        wait_for_last();
-        if (p.told->refused)
-            return;
-    }
+    if (refused)
+        return;
     if (g.is_crowded())
         tile_ends::search_all(s, sums, p, t, g);
     else
@@ -357,23 +355,23 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     g.find_open(t);
     wait_for_copies<0>();
     __syncthreads();
+    if (is_speculative)
+        refused = hear_check(p);
     acc_t whole = identity_as<acc_t>();
     const bool are_short = !IS_IN_PLACE && heads > FOLD_RESULTS;
     if (!are_short && (heads || g.open))
         whole = fold_tile(s, t, heads);
-    if (is_speculative) {
-        wait_for_last();
-        if (p.told->refused)
-            return;
-    }
+    if (refused)
+        return;
     if (are_short)
         fold_short(s, p, t, g);
     __syncthreads();
-    if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end)
+    if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end) {
         put_in_order(s, p, t, g, end);
-    else
+    } else {
         put_segments(s, p, t, g, are_short);
-    __syncthreads();
+        __syncthreads();
+    }
     if (threadIdx.x == 0)
         keep_ends(s, p, number, g, heads, whole);
 #endif

@@ -13,7 +13,6 @@ enum {
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
     HEAD_WORDS = TILE / WARP,
-    WORDS_EACH = HEAD_WORDS > BLOCK ? HEAD_WORDS / BLOCK : 1, /* a thread's */
     IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE /* results take the place of the elements; else there is room for fewer */
 };
 /* What a head's place receives: the result, or the accumulator if lowering takes many instructions. Threads lower those
@@ -29,9 +28,8 @@ enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in
 static_assert(ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0);
 
 struct tile_memory {
-    uint32 heads[HEAD_WORDS]; /* a bit for each element */
+    alignas(16) uint32 heads[HEAD_WORDS]; /* a bit for each element */
     uint32 ranks[HEAD_WORDS]; /* the number of heads before each word */
-    uint32 of_warp[WARPS];
     join_memory joins;
     alignas(16) uint8 before[sizeof(acc_t)], after[sizeof(acc_t)]; /* before the first head, and from the last on */
     uint32 first_head, last_head;
@@ -240,14 +238,15 @@ inline acc_t fold_whole(const tile &t) {
 
 /* ---- heads ---- */
 
-/* Numbers the heads once all bits are there, and returns how many there are. All threads of the block call this. */
+/* Numbers the heads once all bits are there, and returns how many there are. All threads of the block call this; the
+ * numbers are known after the next barrier. Each warp counts all words, so none waits for another. */
 inline uint32 rank_heads(tile_memory &s) {
+    enum { OF_LANE = HEAD_WORDS > WARP ? HEAD_WORDS / WARP : 1 };
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    uint32 mine[WORDS_EACH], sum = 0, all = 0, before = 0;
+    uint32 mine[OF_LANE], sum = 0;
 #pragma unroll
-    for (uint32 w = 0; w < WORDS_EACH; w++) {
-        const uint32 word = threadIdx.x * WORDS_EACH + w;
-        mine[w] = word < HEAD_WORDS ? __popc(s.heads[word]) : 0;
+    for (uint32 w = 0; w < OF_LANE; w++) {
+        mine[w] = lane * OF_LANE < HEAD_WORDS ? __popc(s.heads[lane * OF_LANE + w]) : 0;
         sum += mine[w];
     }
     const uint32 own = sum;
@@ -257,24 +256,14 @@ inline uint32 rank_heads(tile_memory &s) {
         if (lane >= d)
             sum += left;
     }
-    if (lane == WARP - 1)
-        s.of_warp[warp] = sum;
-    __syncthreads();
+    uint32 before = sum - own;
+    if (lane / (WARP / WARPS) == warp && lane * OF_LANE < HEAD_WORDS)
 #pragma unroll
-    for (uint32 w = 0; w < WARPS; w++) {
-        before += w < warp ? s.of_warp[w] : 0;
-        all += s.of_warp[w];
-    }
-    before += sum - own;
-#pragma unroll
-    for (uint32 w = 0; w < WORDS_EACH; w++) {
-        const uint32 word = threadIdx.x * WORDS_EACH + w;
-        if (word < HEAD_WORDS)
-            s.ranks[word] = before;
-        before += mine[w];
-    }
-    __syncthreads();
-    return all;
+        for (uint32 w = 0; w < OF_LANE; w++) {
+            s.ranks[lane * OF_LANE + w] = before;
+            before += mine[w];
+        }
+    return __shfl_sync(ALL_LANES, sum, WARP - 1);
 }
 
 /* The number of heads before a position of the tile. */

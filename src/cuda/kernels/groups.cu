@@ -10,6 +10,12 @@ struct cut {
 #elif GROUPS == SEGMENTS
     uint64 next;       /* the first segment that begins in the chunk or after it */
     uint64 start, end; /* of the segment before that */
+
+    void tell(const groups_args &p, uint64 first) {
+        next = first;
+        start = load(p.offsets + first - (first != 0));
+        end = load(p.offsets + first);
+    }
 #endif
 };
 static_assert(sizeof(cut) == CUT_BYTES);
@@ -53,22 +59,30 @@ inline bool is_given(const groups_args &p) {
     return TAKES_TURNS && p.given_up && !*p.given_up;
 }
 
-/* A block checks all offsets, of one segment at least, and finds the first segments of 'Tiles' tiles from 'tile' on.
- * Returns what is refused, as in struct control, which the first block fills. All threads of the block call this. Loads
- * of several offsets are under way together. */
-template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 tile, uint64 *first) {
+/* What each warp of a block has counted. */
+struct counts_of_warps {
+    uint32 count[BLOCK / WARP];
+
+    uint32 all() const {
+        uint32 sum = 0;
+#pragma unroll
+        for (uint32 w = 0; w < BLOCK / WARP; w++)
+            sum += count[w];
+        return sum;
+    }
+};
+
+/* A block checks all offsets, of one segment at least, and counts the segments that begin before 'Tiles' tiles from 'tile'
+ * on: so many, in shared memory, is the number of a tile's first one. Returns what is refused, as in struct control,
+ * which the first block fills. All threads of the block call this. Loads of several offsets are under way together. */
+template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 tile, counts_of_warps (&before)[Tiles]) {
     typedef typename unsigned_of<sizeof(index_t)>::type number;
     enum { AT_A_TIME = 4 };
-    __shared__ uint32 refused, before[Tiles];
-    if (threadIdx.x < Tiles)
-        before[threadIdx.x] = 0;
-    if (threadIdx.x == 0)
-        refused = 0;
+    __shared__ uint32 wrong_of[BLOCK / WARP];
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *p.told = control();
-    __syncthreads();
     const number most = (number)most_offset(p.n);
-    const uint32 segments = (uint32)p.segments;
+    const uint32 segments = (uint32)p.segments, warp = threadIdx.x / WARP;
     const bool are_aligned = is_aligned(p.offsets);
     uint32 wrong = 0, mine[Tiles] = {};
 #pragma unroll 1
@@ -82,25 +96,30 @@ template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 t
         }
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++) {
-            wrong |= (begin[j] > end[j] || end[j] > most) | (begin[j] == end[j]) << 1;
+            wrong |= (begin[j] > end[j] || end[j] > most ? REFUSED_BAD : 0) | (begin[j] == end[j] ? REFUSED_EMPTY : 0);
 #pragma unroll
             for (uint32 k = 0; k < Tiles; k++)
                 mine[k] += g + j * BLOCK < segments && begin[j] < (tile + k) << p.tile_bits;
         }
     }
-    wrong &= p.refuses_empty ? REFUSED_BAD | REFUSED_EMPTY : REFUSED_BAD;
-    if (wrong)
-        atomicOr(&refused, wrong);
+    if (!p.refuses_empty)
+        wrong &= REFUSED_BAD;
+    wrong = (__ballot_sync(ALL_LANES, wrong & REFUSED_BAD) ? REFUSED_BAD : 0) |
+            (__ballot_sync(ALL_LANES, wrong & REFUSED_EMPTY) ? REFUSED_EMPTY : 0);
 #pragma unroll
-    for (uint32 k = 0; k < Tiles; k++) {
-        const uint32 of_warp = add_lanes(mine[k]);
-        if (threadIdx.x % WARP == 0)
-            atomicAdd(&before[k], of_warp);
+    for (uint32 k = 0; k < Tiles; k++)
+        mine[k] = add_lanes(mine[k]);
+    if (threadIdx.x % WARP == 0) {
+        wrong_of[warp] = wrong;
+#pragma unroll
+        for (uint32 k = 0; k < Tiles; k++)
+            before[k].count[warp] = mine[k];
     }
     __syncthreads();
-    if (threadIdx.x < Tiles)
-        first[threadIdx.x] = before[threadIdx.x];
-    __syncthreads();
+    uint32 refused = 0;
+#pragma unroll
+    for (uint32 w = 0; w < BLOCK / WARP; w++)
+        refused |= wrong_of[w];
     if (blockIdx.x == 0 && refused) {
         findings f = {NOT_FOUND, NOT_FOUND};
         for (uint32 g = threadIdx.x; g < segments; g += BLOCK)
