@@ -3,7 +3,8 @@
 #include "core/arithmetic.h"
 
 enum {
-    LOOKS = 16,          /* offsets that a thread reads if there are many */
+    LOOKS = 4,           /* offsets that a thread reads */
+    WRITES = 16,         /* results of empty segments that a thread of the last launch writes */
     LOOKING_BLOCKS = 16, /* a processor, of threads that take turns */
 
     STRIP = 1 << 10, /* elements, as in runs.cu */
@@ -226,7 +227,6 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const bool is_speculative =
         (folds <= resident || l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES) &&
         args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
-    const uint64_t looks = args.segments / LOOKS;
     args.tiles = cut->folds.tiles;
     args.chunks = chunks;
     while (1ull << args.tile_bits < cut->folds.tile)
@@ -242,7 +242,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     if (!args.checks_alone) {
         status = tally_cuda_enqueue(l, k->clear_control, grid, &args, "clearing the workspace");
         grid = (tally_cuda_grid){
-            .x = blocks_for(l, most(looks, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
+            .x = blocks_for(l, most(args.segments / LOOKS, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
         if (status == TALLY_OK)
             status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
     }
@@ -255,7 +255,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, fold, grid, &args, "launching a reduction of segments");
     if (status == TALLY_OK)
-        status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
+        status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, args.segments / WRITES)), &args);
     return status;
 }
 

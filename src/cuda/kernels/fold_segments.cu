@@ -447,16 +447,19 @@ inline findings place_all(const groups_args &p) {
 extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p SIZED) {
     TAKE_TILES(p)
     let_next_start(); /* the launch before only clears, and it has waited for all before it */
-    wait_for_last();
     if (is_given(p)) {
+        wait_for_last();
         if (blockIdx.x == 0 && threadIdx.x == 0)
             p.told->refused = REFUSED_BAD;
         return;
     }
+    const bool are_few = p.segments && p.segments < p.tiles;
+    findings f = {NOT_FOUND, NOT_FOUND};
+    if (p.check_before)
+        f = are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p);
+    wait_for_last(); /* what is told has been cleared */
     if (p.check_before) {
-        const bool are_few = p.segments && p.segments < p.tiles;
-        tell(are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p), p.refuses_empty, &p.told->refused,
-             &p.told->not_bad);
+        tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
         if (!are_few)
             return;
     } else if (blockIdx.x == 0 && threadIdx.x == 0 &&
