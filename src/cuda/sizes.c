@@ -352,14 +352,18 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
-    s->fold_stages = s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c);
+    s->fold_spreads = c->desc.grouping == TALLY_SEGMENTS && c->entry && c->monoid == TALLY_MONOID_moments &&
+                      !c->exact && !c->skips_nan && !tally_is_scan(c);
+    s->fold_stages = s->fold_spreads || (s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c));
     const unsigned in = (unsigned)most(c->in_bytes, 1);
-    const unsigned result = s->fold_stages ? s->slot_bytes : (unsigned)(c->out_bytes * c->per_result);
+    const unsigned result = s->fold_spreads  ? sizeof(double)
+                            : s->fold_stages ? s->slot_bytes
+                                             : (unsigned)(c->out_bytes * c->per_result);
     /* By segments, results that are wider than elements have a place of their own, for a quarter as many, as shorter
      * segments go by merged_segments.cu; else tiles would have few elements. A thread takes twice as many narrow
      * elements, because a tile makes the same work besides, however wide they are. */
-    const bool in_place =
-        keys || s->slot_bytes > 16 || result <= in || (s->fold_stages && result <= 2 * in && c->is_sized);
+    const bool in_place = keys || (s->slot_bytes > 16 && !s->fold_spreads) || result <= in ||
+                          (s->fold_stages && result <= 2 * in && c->is_sized);
     const bool takes_twice = !keys && s->slot_bytes <= 8 && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
@@ -373,7 +377,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->fold_tile =
             TALLY_CUDA_FOLD_BLOCK * (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, 2 * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
-        s->fold_stages = false;
+        s->fold_stages = s->fold_spreads = false;
     }
     if (keys)
         s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);

@@ -50,7 +50,7 @@ struct tile_groups {
             search_each(p, t, use);
             return;
         }
-#pragma unroll 4
+#pragma unroll LOWERS_CHEAPLY ? 4 : 1
         for (uint64 g = from + threadIdx.x; g < to; g += BLOCK)
             use(g, position_in(t, offset_at(p, g)), position_in(t, offset_at(p, g + 1)));
     }
@@ -119,11 +119,15 @@ inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, co
     return rank_heads(s);
 }
 
-/* A thread folds a segment. This serves tiles that have no room for the results of so many heads. */
+/* A thread folds a segment. A call keeps the code short, which stands in several loops. */
+__noinline__ result_t fold_segment(tile t, uint32 begin, uint32 end) {
+    return lower(fold_part(t, {begin, end, 1}), end - begin, t.first + begin);
+}
+/* This serves tiles that have no room for the results of so many heads. */
 inline void fold_short(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
     g.for_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
         if (begin < end && end <= t.count)
-            put(p.out + segment, lower(fold_part(t, {begin, end, 1}), end - begin, t.first + begin));
+            put(p.out + segment, fold_segment(t, begin, end));
     });
     uint32 word = 0;
     while (!s.heads[word])
@@ -142,10 +146,10 @@ inline void put_in_order(tile_memory &s, const groups_args &p, const tile &t, co
     const uint32 goes_on = g.to > g.from && (uint64)end > t.first + t.count, count = (uint32)(g.to - g.from) - goes_on;
     if (threadIdx.x == 0)
         s.goes_on = goes_on;
-#pragma unroll 4
+#pragma unroll LOWERS_CHEAPLY ? 4 : 2
     for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
         uint64 first = 0, behind = 0;
-        if (FOLD_STAGED && NEEDS_START) {
+        if (LOWERS_BY_EXTENT) {
             first = (uint64)offset_at(p, g.from + k);
             behind = (uint64)offset_at(p, g.from + k + 1);
         }

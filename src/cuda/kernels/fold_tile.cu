@@ -15,15 +15,19 @@ enum {
     HEAD_WORDS = TILE / WARP,
     IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE /* results take the place of the elements; else there is room for fewer */
 };
-/* What a head's place receives: the result, or the accumulator if lowering takes many instructions. Threads lower those
- * side by side when they write the results. */
-template <bool Staged> struct kept_of {
+/* What a head's place receives: the result, or, if lowering takes many instructions, the accumulator, or of a variance
+ * the sum of the squares of distances from the mean. Threads lower those side by side when they write the results. */
+template <bool Staged, bool IsSpread> struct kept_of {
     typedef result_t type;
 };
-template <> struct kept_of<true> {
+template <> struct kept_of<true, false> {
     typedef acc_t type;
 };
-typedef kept_of<FOLD_STAGED>::type kept_t;
+template <> struct kept_of<true, true> {
+    typedef double type;
+};
+typedef kept_of<FOLD_STAGED, FOLD_SPREADS>::type kept_t;
+constexpr bool LOWERS_BY_EXTENT = FOLD_STAGED && (NEEDS_START || FOLD_SPREADS); /* where groups begin and end */
 enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in_t) : sizeof(kept_t)) /* bytes */ };
 static_assert(ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0);
 
@@ -293,7 +297,9 @@ template <> struct widened<acc_t> {
 
 /* What is kept of 'acc', of elements [begin, end) of the tile. */
 template <class A> inline kept_t kept(const tile &t, const A &acc, uint32 begin, uint32 end) {
-    if constexpr (FOLD_STAGED)
+    if constexpr (FOLD_SPREADS)
+        return acc.a3;
+    else if constexpr (FOLD_STAGED)
         return widened<A>::of(acc);
     else if constexpr (LOWERS_CHEAPLY)
         return lower(acc, end - begin, ARE_SAME<A, tile_lane> ? index_in(t, begin) : t.first + begin);
@@ -302,7 +308,9 @@ template <class A> inline kept_t kept(const tile &t, const A &acc, uint32 begin,
 }
 /* The result of it, of 'count' elements from 'begin' on. */
 template <class K> inline result_t result_of(const K &what, uint64 count, uint64 begin) {
-    if constexpr (FOLD_STAGED)
+    if constexpr (FOLD_SPREADS)
+        return variance_of(0, what, small_number((uint32)count));
+    else if constexpr (FOLD_STAGED)
         return lower(what, count, begin);
     else
         return what;
@@ -310,9 +318,9 @@ template <class K> inline result_t result_of(const K &what, uint64 count, uint64
 
 /* Whether what is kept of a lane's accumulator is all of it. Then a thread need not remember what it has before its first
  * head. */
-constexpr bool KEEPS_ALL = FOLD_STAGED || RESULT_KEEPS;
+constexpr bool KEEPS_ALL = (FOLD_STAGED && !FOLD_SPREADS) || RESULT_KEEPS;
 template <class K> inline acc_t restored(const K &kept) {
-    if constexpr (FOLD_STAGED)
+    if constexpr (FOLD_STAGED && !FOLD_SPREADS)
         return kept;
     else
         return widen(lane_from<lane_t>(kept));
@@ -465,6 +473,7 @@ template <class End> inline tile_lane add_exponentials(const thread_items &items
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
     constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
+    constexpr bool WITHOUT_BRANCH = LOWERS_CHEAPLY || (FOLD_STAGED && !FOLD_SPREADS);
     tile results = t;
     results.results = stays_in_shared(t.results);
     const uint32 begin = threadIdx.x * ITEMS;
@@ -477,8 +486,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     if (IS_IN_PLACE)
         __syncthreads(); /* results may take the place of the elements */
 
-    brief<tile_lane> run;
-    tile_lane first = identity_as<tile_lane>();
+    brief<tile_lane> run, first;
     const bool has_heads = mine.all() != 0;
     const uint32 earliest = has_heads ? mine.first() : 0, number = rank + mine.count();
     uint32 start = 0;
@@ -496,24 +504,28 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     if (item_bits::WORDS > 1)
         any.high = or_lanes(mine.high);
     auto step = [&](int k, bool is_head) {
-        if (LOWERS_CHEAPLY || FOLD_STAGED) { /* without a branch, which most steps of a warp would take */
+        if (WITHOUT_BRANCH) { /* which most steps of a warp would take */
             if (is_head) {
                 *results.result_at(to) = kept(t, run.sum(), start, begin + k);
                 to += sizeof(kept_t);
             }
             if (!KEEPS_ALL)
-                first = is_head && earliest == k ? run.sum() : first;
+                first = is_head && earliest == k ? run : first;
             start = NEEDS_START && is_head ? begin + k : start;
         } else if (is_head) {
             if (earliest == k)
-                first = run.sum();
+                first = run;
             else
+#if MOMENTS == 2 && !FOLD_STAGED
+                *results.result_at(to) = run.result(0);
+#else
                 *results.result_at(to) = kept(t, run.sum(), start, begin + k);
+#endif
             to += sizeof(kept_t);
             start = begin + k;
             run = {};
         }
-        items.add_to(run, t, k, (LOWERS_CHEAPLY || FOLD_STAGED) && (is_head || k == 0));
+        items.add_to(run, t, k, WITHOUT_BRANCH && (is_head || k == 0));
     };
 #pragma unroll UNROLLED
     for (int k = 0; k < ITEMS; k += STEPS) {
@@ -532,7 +544,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
 
     const joined j = join(s.joins, has_heads, widen_in(t, run.sum()));
     if (has_heads) {
-        const acc_t ended = combine(j.before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen_in(t, first));
+        const acc_t ended = combine(j.before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen_in(t, first.sum()));
         const uint32 head = begin + earliest;
         if (rank) {
             *t.result((int)rank - 1) = kept(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);

@@ -83,24 +83,45 @@ template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 t
         *p.told = control();
     const number most = (number)most_offset(p.n);
     const uint32 segments = (uint32)p.segments, warp = threadIdx.x / WARP;
-    const bool are_aligned = is_aligned(p.offsets);
+    /* whole vectors, where they are aligned, and then the others one by one */
+    const uint32 of_vectors = ((uint64)p.offsets & 15) == 0 ? segments / OFFSETS * OFFSETS : 0, end = of_vectors / OFFSETS;
     uint32 wrong = 0, mine[Tiles] = {};
+    const auto look = [&](bool is_there, number begin, number end) {
+        const uint32 is_wrong = (begin > end || end > most ? REFUSED_BAD : 0) | (begin == end ? REFUSED_EMPTY : 0);
+        wrong |= is_there ? is_wrong : 0;
+#pragma unroll
+        for (uint32 k = 0; k < Tiles; k++)
+            mine[k] += is_there && begin < (tile + k) << p.tile_bits;
+    };
+    uint32 single = of_vectors + threadIdx.x;
+    number begin = 0, behind = 0; /* of that one */
+    const bool are_aligned = is_aligned(p.offsets);
+    const auto load_single = [&] {
+        const index_t *at = p.offsets + (single < segments ? single : 0);
+        begin = (number)(are_aligned ? at[0] : load_slowly(at));
+        behind = (number)(are_aligned ? at[1] : load_slowly(at + 1));
+    };
+    load_single();
 #pragma unroll 1
-    for (uint32 g = threadIdx.x; g < segments; g += AT_A_TIME * BLOCK) {
-        number begin[AT_A_TIME], end[AT_A_TIME];
+    for (uint32 first = threadIdx.x; first < end; first += AT_A_TIME * BLOCK) {
+        number offset[AT_A_TIME][OFFSETS + 1];
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++) {
-            const index_t *at = p.offsets + (g + j * BLOCK < segments ? g + j * BLOCK : segments - 1);
-            begin[j] = (number)(are_aligned ? at[0] : load_slowly(at));
-            end[j] = (number)(are_aligned ? at[1] : load_slowly(at + 1));
+            const uint32 v = first + j * BLOCK < end ? first + j * BLOCK : end - 1;
+            const uint4 bits = ((const uint4 *)p.offsets)[v];
+            memcpy(offset[j], &bits, 16);
+            offset[j][OFFSETS] = (number)p.offsets[(v + 1) * OFFSETS];
         }
 #pragma unroll
-        for (uint32 j = 0; j < AT_A_TIME; j++) {
-            wrong |= (begin[j] > end[j] || end[j] > most ? REFUSED_BAD : 0) | (begin[j] == end[j] ? REFUSED_EMPTY : 0);
+        for (uint32 j = 0; j < AT_A_TIME; j++)
 #pragma unroll
-            for (uint32 k = 0; k < Tiles; k++)
-                mine[k] += g + j * BLOCK < segments && begin[j] < (tile + k) << p.tile_bits;
-        }
+            for (uint32 o = 0; o < OFFSETS; o++)
+                look(first + j * BLOCK < end, offset[j][o], offset[j][o + 1]);
+    }
+#pragma unroll 1
+    for (; single < segments; load_single()) {
+        look(true, begin, behind);
+        single += BLOCK;
     }
     if (!p.refuses_empty)
         wrong &= REFUSED_BAD;
