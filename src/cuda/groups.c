@@ -35,8 +35,12 @@ enum {
 
     SMALL_TILES = 8, /* a processor at most */
 
+    /* segments whose results wait for the last launch */
+    APART_WAVES = 2,
+    APART_MEAN = 8, /* elements of a segment at least */
+
     /* segments that each block checks by itself: then two launches are enough */
-    MOST_ALONE = 2048,
+    MOST_ALONE = 1024,
     ALL_ALONE = 5 << 19, /* by all blocks together */
 };
 
@@ -58,6 +62,18 @@ static void cut_for_long(const tally_cuda_device *device, const tally_computatio
     cut->folds.tile = bytes / c->in_bytes;
     cut->folds.tiles = cut->folds.chunks = most(1, divide_up(elements, cut->folds.tile));
     cut_for_blocks(sizes, cut);
+}
+
+/* Whether results wait for the last launch, which first hears from all tiles whether their offsets are good: where tiles
+ * are few, so that the launches before them would take as long as they do, and results are. */
+static void cut_apart(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                      const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t resident = (uint64_t)device->multiprocessors * sizes->fold_blocks;
+    if (c->is_sized || c->takes_turns || (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) || shape->groups <= MOST_ALONE ||
+        cut->folds.tiles > APART_WAVES * resident || shape->groups > shape->extent / APART_MEAN)
+        return;
+    cut->folds.is_apart = true;
+    cut->apart = tally_cuda_place(cut, shape->groups * c->out_bytes * c->per_result);
 }
 
 /* Small tiles, as long as all of them are resident. */
@@ -168,8 +184,11 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         cut_for_merged(sizes, shape, cut);
     else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
         cut_for_long(device, c, sizes, shape->extent, cut);
-    else if (!cut_small_segments(device, sizes, shape->extent, cut))
-        cut_for_blocks(sizes, cut);
+    else {
+        if (!cut_small_segments(device, sizes, shape->extent, cut))
+            cut_for_blocks(sizes, cut);
+        cut_apart(device, c, sizes, shape, cut);
+    }
 }
 
 /* ---- launching ---- */
@@ -211,6 +230,25 @@ static tally_status launch_few(const tally_cuda_launch *l, bool refuses_empty) {
                               "launching a reduction of few elements by segments");
 }
 
+/* Two launches, of which the last one moves results. */
+static tally_status launch_apart(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
+    enum { MOVED = 4 /* results, of a thread */ };
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    const CUdeviceptr out = args->out;
+    tally_cuda_grid grid = {.x = args->tiles, .threads = TALLY_CUDA_FOLD_BLOCK};
+    args->is_apart = true;
+    args->out = args->apart = l->workspace + l->cut->apart;
+    tally_status status = tally_cuda_enqueue(l, l->cut->folds.are_small ? k->fold_small_segments : k->fold_segments, grid,
+                                             args, "launching a reduction of segments");
+    args->out = out;
+    grid.x = divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK) + divide_up(args->segments, TALLY_CUDA_FOLD_BLOCK * MOVED);
+    grid.starts_early = true;
+    if (status == TALLY_OK)
+        status =
+            tally_cuda_enqueue(l, k->finish_segments, grid, args, "launching the end of a reduction by groups");
+    return status;
+}
+
 static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_empty) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
@@ -233,6 +271,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
         args.tile_bits++;
     args.cuts = l->workspace + cut->partials;
     args.first = l->workspace + cut->first;
+    if (cut->folds.is_apart && !args.checks_alone)
+        return launch_apart(l, &args);
     args.check_before = !while_running;
     if (args.check_before && !l->size && (cut->folds.are_long || is_speculative))
         args.speculative = (uint32_t)resident;

@@ -50,9 +50,14 @@ static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, t
     tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,                \
         tally_cuda_kernels_tile_sums, tally_cuda_kernels_fold_segments
 
-static const char *const segments[] = {
-    SEGMENTS_OF_TILES, entry_fold_segments, tally_cuda_kernels_segment_ends, tally_cuda_kernels_fold_cuts,
-    entry_fold_cuts,   NULL};
+static const char *const segments[] = {SEGMENTS_OF_TILES,
+                                       entry_fold_segments,
+                                       tally_cuda_kernels_segment_ends,
+                                       tally_cuda_kernels_fold_cuts,
+                                       entry_fold_cuts,
+                                       tally_cuda_kernels_finish_segments,
+                                       entry_finish_segments,
+                                       NULL};
 static const char *const small_segments[] = {tally_cuda_kernels_small_tiles, SEGMENTS_OF_TILES,
                                              entry_fold_small_segments, NULL};
 static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GROUPS,

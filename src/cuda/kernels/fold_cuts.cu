@@ -77,7 +77,8 @@ inline uint32 find_borders(const groups_args &p, bool is_there, bool ends, uint6
     return borders;
 }
 
-inline void fold_all_cuts(const groups_args &p) {
+/* IsChecked: nothing is refused, and no tile has left work. */
+template <bool IsChecked = false> inline void fold_all_cuts(const groups_args &p) {
 #if TAKES_TURNS
     if (is_given(p)) {
         wait_for_last();
@@ -97,8 +98,8 @@ inline void fold_all_cuts(const groups_args &p) {
     auto load_all = [&] { /* together */
         const cut &c = p.cuts[is_there ? chunk : 0];
         wait_for_last();
-        refused = load_ahead(&p.told->refused);
-        crowded = load_ahead(&p.told->crowded);
+        refused = IsChecked ? 0 : load_ahead(&p.told->refused);
+        crowded = IsChecked ? 0 : load_ahead(&p.told->crowded);
         sum = c.after.read();
         last = c.before.read();
     };

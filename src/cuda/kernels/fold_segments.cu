@@ -37,6 +37,18 @@ struct tile_groups {
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
     }
+    /* What is refused of the thread's share, as in struct control. */
+    uint32 check(const groups_args &p) const {
+        typedef typename unsigned_of<sizeof(index_t)>::type position;
+        const position most = (position)most_offset(p.n);
+        uint32 wrong = 0;
+#pragma unroll 1
+        for (uint64 g = from + threadIdx.x; g < to; g += BLOCK) {
+            const position begin = (position)offset_at(p, g), end = (position)offset_at(p, g + 1);
+            wrong |= (begin > end || end > most ? REFUSED_BAD : 0) | (begin == end ? REFUSED_EMPTY : 0);
+        }
+        return p.refuses_empty ? wrong : wrong & REFUSED_BAD;
+    }
     void find_open(const tile &t) {
         open = 0;
         if (from && (uint64)begin > t.first) {
@@ -222,7 +234,7 @@ struct tile_ends {
             atomicOr(&p.told->crowded, 1);
         } else if (end > t.count) { /* bad offsets have several */
             atomicOr(&s.goes_on, 1);
-            sums.last = begin;
+            atomicMax(&sums.last, begin);
         } else {
             put(out, sum.result(end - begin, t.first + begin));
         }
@@ -308,7 +320,9 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += BLOCK)
         s.heads[w] = 0;
     const bool is_speculative = !p.checks_alone && number < p.speculative;
-    uint32 refused = 0;
+    uint32 refused = 0, wrong = 0;
+    if (p.is_apart && threadIdx.x == 0)
+        p.first[number] = 0;
     tile_groups g;
     if (p.checks_alone) {
         let_next_start();
@@ -316,10 +330,12 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         refused = check_by_block(p, number, before);
         if (!refused)
             g.look_up(p, before[0].all(), number + 1 < p.tiles ? before[1].all() : p.segments);
-    } else if (is_speculative) {
+    } else if (is_speculative || p.is_apart) {
         let_next_start();
         find_segments(s, p, number);
         g.look_up(p, s.segments[0], s.segments[1]);
+        if (p.is_apart)
+            wrong = g.check(p);
     } else {
         wait_for_last(); /* offsets are checked */
         let_next_start();
@@ -342,6 +358,8 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     __syncthreads();
     if (is_speculative)
         refused = hear_check(p);
+    if (wrong)
+        atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     add_up_tile(sums, t);
     __syncthreads();
     if (refused)
@@ -361,6 +379,8 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     __syncthreads();
     if (is_speculative)
         refused = hear_check(p);
+    if (wrong)
+        atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     acc_t whole = identity_as<acc_t>();
     const bool are_short = !IS_IN_PLACE && heads > FOLD_RESULTS;
     if (!are_short && (heads || g.open))
