@@ -24,6 +24,7 @@ struct tile_groups {
     uint64 from, to;
     index_t first; /* the offset of the thread's first segment, loaded a tile ahead */
     index_t begin; /* of segment 'from' */
+    index_t start; /* of the one before it */
     uint32 open;
     bool ends; /* the segment before 'from' */
 
@@ -34,6 +35,7 @@ struct tile_groups {
         from = low;
         to = high;
         begin = load(p.offsets + from);
+        start = load(p.offsets + from - (from != 0));
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
     }
@@ -296,10 +298,10 @@ inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     __syncthreads();
 }
 
-/* What the launch before has found; it has ended by then, most often. The answer is on its way while the tile is folded. */
+/* What the launch before has found. */
 inline uint32 hear_check(const groups_args &p) {
     wait_for_last();
-    return load_ahead(&p.told->refused);
+    return p.told->refused;
 }
 
 inline void fold_segments_of(const groups_args &p, uint64 number) {
@@ -347,8 +349,6 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         wait_for_copies<0>();
         return;
     }
-    if (threadIdx.x == 0)
-        p.cuts[number].tell(p, g.from);
 #if DIFFERENCES
     g.find_open(t);
     tile_ends ends;
@@ -356,13 +356,13 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         ends.begin(p, g);
     wait_for_copies<0>();
     __syncthreads();
-    if (is_speculative)
-        refused = hear_check(p);
+    if (threadIdx.x == 0)
+        p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     add_up_tile(sums, t);
     __syncthreads();
-    if (refused)
+    if (is_speculative && hear_check(p))
         return;
     if (g.is_crowded())
         tile_ends::search_all(s, sums, p, t, g);
@@ -377,15 +377,15 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     g.find_open(t);
     wait_for_copies<0>();
     __syncthreads();
-    if (is_speculative)
-        refused = hear_check(p);
+    if (threadIdx.x == 0)
+        p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     acc_t whole = identity_as<acc_t>();
     const bool are_short = !IS_IN_PLACE && heads > FOLD_RESULTS;
     if (!are_short && (heads || g.open))
         whole = fold_tile(s, t, heads);
-    if (refused)
+    if (is_speculative && hear_check(p))
         return;
     if (are_short)
         fold_short(s, p, t, g);

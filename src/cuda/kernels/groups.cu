@@ -11,10 +11,10 @@ struct cut {
     uint64 next;       /* the first segment that begins in the chunk or after it */
     uint64 start, end; /* of the segment before that */
 
-    void tell(const groups_args &p, uint64 first) {
+    void tell(uint64 first, uint64 start_before, uint64 begin) {
         next = first;
-        start = load(p.offsets + first - (first != 0));
-        end = load(p.offsets + first);
+        start = start_before;
+        end = begin;
     }
 #endif
 };

@@ -97,9 +97,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
     t.ends.first = t.ends.next = p.checks_alone           ? before[threadIdx.x / WARP].all()
                                  : t.ends.is_speculative ? first_by_warp(p.offsets, p.segments, first)
                                                          : p.first[number];
-    if (threadIdx.x % WARP == 0)
-        p.cuts[number].tell(p, t.ends.first);
+    const uint64 start = begin_of(p, t.ends.first - (t.ends.first != 0)), end = begin_of(p, t.ends.first);
     t.ends.look(p);
+    if (threadIdx.x % WARP == 0)
+        p.cuts[number].tell(t.ends.first, start, end);
     const acc_t open = t.fold(p, a);
     /* It belongs to the segment before the next offset, unless that is the first of all or the one behind the last. */
     const bool goes_on = t.ends.next && t.ends.next <= p.segments;
