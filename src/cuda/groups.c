@@ -35,6 +35,13 @@ enum {
 
     SMALL_TILES = 8, /* a processor at most */
 
+    /* segments of which a block has a piece */
+    MOST_LONG_SEGMENTS = 2048,
+    LONG_SEGMENT = 8 << 10, /* bytes */
+    MOST_PIECE = 32 << 10,
+    LEAST_PIECE = 4 << 10,
+    LEAST_PIECES = 8, /* a processor, if there is so much input */
+
     /* segments whose results wait for the last launch */
     APART_WAVES = 2,
     APART_MEAN = 8, /* elements of a segment at least */
@@ -64,8 +71,8 @@ static void cut_for_long(const tally_cuda_device *device, const tally_computatio
     cut_for_blocks(sizes, cut);
 }
 
-/* Whether results wait for the last launch, which first hears from all tiles whether their offsets are good: where tiles
- * are few, so that the launches before them would take as long as they do, and results are. */
+/* Whether results wait for the last launch, which first hears from all tiles whether their offsets are good: where
+ * tiles are few, so that the launches before them would take as long as they do, and results are. */
 static void cut_apart(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                       const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t resident = (uint64_t)device->multiprocessors * sizes->fold_blocks;
@@ -85,6 +92,23 @@ static bool cut_small_segments(const tally_cuda_device *device, const tally_cuda
     cut->folds.are_small = true;
     cut->folds.tile = sizes->small_fold_tile;
     cut->folds.tiles = cut->folds.chunks = tiles;
+    cut_for_blocks(sizes, cut);
+    return true;
+}
+
+/* Few segments that are long on average: a block has a piece of one of them. */
+static bool cut_pieces(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                       const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t bytes = shape->extent * c->in_bytes, multiprocessors = (uint64_t)device->multiprocessors;
+    if (c->is_sized || c->takes_turns || (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) || !shape->groups ||
+        shape->groups > MOST_LONG_SEGMENTS || shape->groups > bytes / LONG_SEGMENT)
+        return false;
+    uint64_t piece = MOST_PIECE / c->in_bytes;
+    while (piece > LEAST_PIECE / c->in_bytes && shape->extent / piece < multiprocessors * LEAST_PIECES)
+        piece /= 2;
+    cut->folds.are_pieces = true;
+    cut->folds.tile = piece;
+    cut->folds.tiles = cut->folds.chunks = shape->groups + shape->extent / piece + 1;
     cut_for_blocks(sizes, cut);
     return true;
 }
@@ -180,6 +204,8 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         return;
     if (keys)
         cut_runs(device, c, sizes, resident, shape->extent, cut);
+    else if (cut_pieces(device, c, sizes, shape, cut))
+        return;
     else if (are_short(sizes, shape))
         cut_for_merged(sizes, shape, cut);
     else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
@@ -238,14 +264,30 @@ static tally_status launch_apart(const tally_cuda_launch *l, tally_cuda_groups_a
     tally_cuda_grid grid = {.x = args->tiles, .threads = TALLY_CUDA_FOLD_BLOCK};
     args->is_apart = true;
     args->out = args->apart = l->workspace + l->cut->apart;
-    tally_status status = tally_cuda_enqueue(l, l->cut->folds.are_small ? k->fold_small_segments : k->fold_segments, grid,
-                                             args, "launching a reduction of segments");
+    tally_status status = tally_cuda_enqueue(l, l->cut->folds.are_small ? k->fold_small_segments : k->fold_segments,
+                                             grid, args, "launching a reduction of segments");
     args->out = out;
     grid.x = divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK) + divide_up(args->segments, TALLY_CUDA_FOLD_BLOCK * MOVED);
     grid.starts_early = true;
     if (status == TALLY_OK)
-        status =
-            tally_cuda_enqueue(l, k->finish_segments, grid, args, "launching the end of a reduction by groups");
+        status = tally_cuda_enqueue(l, k->finish_segments, grid, args, "launching the end of a reduction by groups");
+    return status;
+}
+
+static tally_status launch_pieces(const tally_cuda_launch *l, bool refuses_empty) {
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    tally_cuda_groups_args args = segments_of(l, refuses_empty);
+    args.tiles = args.segments; /* of which the blocks tell whether they are good */
+    args.cuts = l->workspace + l->cut->partials;
+    args.first = l->workspace + l->cut->first;
+    while (1ull << args.tile_bits < l->cut->folds.tile)
+        args.tile_bits++;
+    tally_cuda_grid grid = {.x = l->cut->folds.chunks, .threads = TALLY_CUDA_FOLD_BLOCK};
+    tally_status status = tally_cuda_enqueue(l, k->fold_pieces, grid, &args, "launching a reduction of long segments");
+    grid.x = divide_up(args.segments, TALLY_CUDA_FOLD_BLOCK / 32);
+    grid.starts_early = true;
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->join_pieces, grid, &args, "launching the end of a reduction by groups");
     return status;
 }
 
@@ -262,9 +304,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
     const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
-    const bool is_speculative =
-        (folds <= resident || l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES) &&
-        args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
+    const bool is_speculative = (folds <= resident || l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES) &&
+                                args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
     args.tiles = cut->folds.tiles;
     args.chunks = chunks;
     while (1ull << args.tile_bits < cut->folds.tile)
@@ -281,8 +322,9 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     tally_cuda_grid grid = {.x = 1, .threads = 1};
     if (!args.checks_alone) {
         status = tally_cuda_enqueue(l, k->clear_control, grid, &args, "clearing the workspace");
-        grid = (tally_cuda_grid){
-            .x = blocks_for(l, most(args.segments / LOOKS, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
+        grid = (tally_cuda_grid){.x = blocks_for(l, most(args.segments / LOOKS, args.tiles)),
+                                 .threads = TALLY_CUDA_FOLD_BLOCK,
+                                 .starts_early = true};
         if (status == TALLY_OK)
             status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
     }
@@ -295,7 +337,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, fold, grid, &args, "launching a reduction of segments");
     if (status == TALLY_OK)
-        status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, args.segments / WRITES)), &args);
+        status = start_fold_cuts(
+            l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, args.segments / WRITES)), &args);
     return status;
 }
 
@@ -403,6 +446,8 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
         return launch_runs(l);
     if (l->cut->folds.few)
         return launch_few(l, refuses_empty);
+    if (l->cut->folds.are_pieces)
+        return launch_pieces(l, refuses_empty);
     if (l->cut->folds.are_merged)
         return launch_merged(l, refuses_empty);
     return launch_segments(l, refuses_empty);

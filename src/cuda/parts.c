@@ -60,6 +60,17 @@ static const char *const segments[] = {SEGMENTS_OF_TILES,
                                        NULL};
 static const char *const small_segments[] = {tally_cuda_kernels_small_tiles, SEGMENTS_OF_TILES,
                                              entry_fold_small_segments, NULL};
+static const char *const pieces_of_segments[] = {tally_cuda_kernels_offsets,
+                                                 GROUPS,
+                                                 tally_cuda_kernels_append,
+                                                 tally_cuda_kernels_rows,
+                                                 tally_cuda_kernels_segment_ends,
+                                                 tally_cuda_kernels_fold_cuts,
+                                                 tally_cuda_kernels_finish_segments,
+                                                 tally_cuda_kernels_pieces_of_segments,
+                                                 entry_fold_pieces,
+                                                 entry_join_pieces,
+                                                 NULL};
 static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GROUPS,
                                             tally_cuda_kernels_append,        tally_cuda_kernels_warp_rows,
                                             tally_cuda_kernels_long_segments, NULL};
@@ -369,6 +380,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
         add(l, segments);
         if (!c->is_sized)
             add(l, few_segments);
+        if (!c->is_sized && !c->takes_turns)
+            add(l, pieces_of_segments);
         if (sizes->small_fold_tile)
             add(l, small_segments);
         if (sizes->long_mean)
