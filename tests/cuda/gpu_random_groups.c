@@ -9,7 +9,7 @@
 
 enum { PAST = 6 /* elements by which inputs and results may be off an aligned address */, FILL = 0x5a };
 
-static size_t rounds = 60, most = 2000000;
+static size_t rounds = 60, most = 8000000;
 static uint64_t first_seed = 1;
 
 static const tally_op ops[] = {TALLY_SUM,    TALLY_MEAN,   TALLY_NORM2, TALLY_MIN,     TALLY_MAX,       TALLY_ARGMIN,

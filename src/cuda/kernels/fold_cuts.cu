@@ -103,12 +103,12 @@ template <bool IsChecked = false> inline void fold_all_cuts(const groups_args &p
         sum = c.after.read();
         last = c.before.read();
     };
-    if (!ENDS_STAND)
+    if (!ends_stand(p))
         load_all();
     ending e = {};
     const bool ends = is_there && find_ending(p, chunk, &e);
     const uint32 borders = find_borders(p, is_there, ends, chunk, base, &e);
-    if (ENDS_STAND)
+    if (ends_stand(p))
         load_all();
     const bool is_far = ends && e.first < base;
     if (GROUPS == KEYS && NEEDS_START && ends && !is_far)

@@ -35,7 +35,7 @@ struct tile_groups {
         from = low;
         to = high;
         begin = load(p.offsets + from);
-        start = load(p.offsets + from - (from != 0));
+        start = ends_stand(p) ? index_t(0) : load(p.offsets + from - (from != 0));
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
     }
@@ -356,7 +356,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         ends.begin(p, g);
     wait_for_copies<0>();
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0 && !ends_stand(p))
         p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
@@ -377,7 +377,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     g.find_open(t);
     wait_for_copies<0>();
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0 && !ends_stand(p))
         p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);

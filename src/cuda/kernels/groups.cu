@@ -59,6 +59,12 @@ inline bool is_given(const groups_args &p) {
     return TAKES_TURNS && p.given_up && !*p.given_up;
 }
 
+/* Whether the launch before the folds has found where segments end, and has ended: then the last launch need not wait to
+ * ask. Else tiles tell it. */
+inline bool ends_stand(const groups_args &p) {
+    return !p.checks_alone && !p.is_apart && p.speculative < p.tiles;
+}
+
 /* What each warp of a block has counted. */
 struct counts_of_warps {
     uint32 count[BLOCK / WARP];

@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
                                                          : p.first[number];
     const uint64 start = begin_of(p, t.ends.first - (t.ends.first != 0)), end = begin_of(p, t.ends.first);
     t.ends.look(p);
-    if (threadIdx.x % WARP == 0)
+    if (threadIdx.x % WARP == 0 && !ends_stand(p))
         p.cuts[number].tell(t.ends.first, start, end);
     const acc_t open = t.fold(p, a);
     /* It belongs to the segment before the next offset, unless that is the first of all or the one behind the last. */

@@ -113,7 +113,10 @@ template <int Words> inline uint32 find_heads(const groups_args &p, uint64 first
 
 /* ---- for fold_cuts.cu ---- */
 
-enum { ENDS_STAND = 0 }; /* for fold_cuts.cu: whether groups' ends are known before the folds are done */
+/* Groups' ends are not known before the folds are done. */
+inline bool ends_stand(const groups_args &) {
+    return false;
+}
 
 /* The run that began in an earlier tile and ends in this one, if there is one. */
 struct ending {

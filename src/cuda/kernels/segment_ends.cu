@@ -1,7 +1,5 @@
 /* The parts that fold_segments.cu leaves to fold_cuts.cu. */
 
-enum { ENDS_STAND = 0 }; /* for fold_cuts.cu: whether groups' ends are known before the folds are done */
-
 /* The group that began in an earlier tile and ends in this one, if there is one. */
 struct ending {
     uint64 group, start, count;
@@ -9,8 +7,17 @@ struct ending {
 };
 
 inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
-    const uint64 low = number << p.tile_bits, next = load_ahead(&p.cuts[number].next);
-    const uint64 start = load_ahead(&p.cuts[number].start), end = load_ahead(&p.cuts[number].end);
+    const uint64 low = number << p.tile_bits;
+    uint64 next, start, end;
+    if (ends_stand(p)) {
+        next = p.first[number];
+        start = begin_of(p, next - (next != 0));
+        end = begin_of(p, next);
+    } else {
+        next = load_ahead(&p.cuts[number].next);
+        start = load_ahead(&p.cuts[number].start);
+        end = load_ahead(&p.cuts[number].end);
+    }
     *e = {next - 1, start, end - start, start >> p.tile_bits};
     return next && end > low && end - low <= 1ull << p.tile_bits && end <= p.n && start < low;
 }
