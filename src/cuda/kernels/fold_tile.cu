@@ -484,9 +484,6 @@ template <class End> inline tile_lane add_exponentials(const thread_items &items
 /* Folds a tile that has heads, 'all' of them. results[k] becomes what is kept of the group that the k-th head begins, as
  * far as it lies in the tile. All threads of the block call this; the tile's ends are known after the next barrier. */
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
-    constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
-    constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
-    constexpr bool WITHOUT_BRANCH = LOWERS_CHEAPLY || (FOLD_STAGED && !FOLD_SPREADS);
     tile results = t;
     results.results = stays_in_shared(t.results);
     const uint32 begin = threadIdx.x * ITEMS;
@@ -512,6 +509,9 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     });
     run = brief<tile_lane>(last);
 #else
+    constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
+    constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
+    constexpr bool WITHOUT_BRANCH = LOWERS_CHEAPLY || (FOLD_STAGED && !FOLD_SPREADS);
     item_bits any;
     any.low = or_lanes(mine.low);
     if (item_bits::WORDS > 1)
