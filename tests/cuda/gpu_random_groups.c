@@ -94,7 +94,7 @@ static bool make_sample(sample *s, uint64_t seed) {
         return false;
     s->may_be_empty = s->desc.grouping == TALLY_SEGMENTS && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_MINMAX &&
                       op != TALLY_ARGMIN && op != TALLY_ARGMAX;
-    s->n = log_uniform(&s->seed, most);
+    s->n = random_below(&s->seed, 4) ? most - random_below(&s->seed, most / 2) : log_uniform(&s->seed, most);
     s->size = tally_dtype_size(s->desc.in);
     s->index_size = tally_dtype_size(s->desc.index);
     make_offsets(s);

@@ -412,7 +412,7 @@ inline double *powers_of_bytes() {
 }
 inline void make_powers_of_bytes() {
     for (uint32 k = threadIdx.x; k < BYTES && BYTES > 1; k += BLOCK)
-        powers_of_bytes()[k] = exp_nearby((double)value_of((in_t)k));
+        powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
 }
 
 /* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is *last. If all
@@ -439,7 +439,7 @@ inline bool add_near_exponentials(const thread_items &items, const item_bits &he
             end_group(group());
             sum = 0;
         }
-        sum += ARE_BYTES ? (real)powers[(uint32)items.x[k] % BYTES] : exp_nearby(away(k));
+        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % BYTES] : exp_nearby(away(k));
     }
     *last = group();
     return true;
