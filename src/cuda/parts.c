@@ -46,16 +46,31 @@ static const char *const thin_columns[] = {COLUMNS,
 #define RUNS   GROUPS, tally_cuda_kernels_runs
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
-static const char *const segments[] = {tally_cuda_kernels_offsets,
-                                       GROUPS,
-                                       tally_cuda_kernels_clear_control,
-                                       tally_cuda_kernels_fold_tile,
-                                       tally_cuda_kernels_tile_sums,
-                                       tally_cuda_kernels_fold_segments,
+#define SEGMENTS_OF_TILES                                                                                              \
+    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,                \
+        tally_cuda_kernels_tile_sums, tally_cuda_kernels_fold_segments
+
+static const char *const segments[] = {SEGMENTS_OF_TILES,
+                                       entry_fold_segments,
                                        tally_cuda_kernels_segment_ends,
                                        tally_cuda_kernels_fold_cuts,
                                        entry_fold_cuts,
+                                       tally_cuda_kernels_finish_segments,
+                                       entry_finish_segments,
                                        NULL};
+static const char *const small_segments[] = {tally_cuda_kernels_small_tiles, SEGMENTS_OF_TILES,
+                                             entry_fold_small_segments, NULL};
+static const char *const pieces_of_segments[] = {tally_cuda_kernels_offsets,
+                                                 GROUPS,
+                                                 tally_cuda_kernels_append,
+                                                 tally_cuda_kernels_rows,
+                                                 tally_cuda_kernels_segment_ends,
+                                                 tally_cuda_kernels_fold_cuts,
+                                                 tally_cuda_kernels_finish_segments,
+                                                 tally_cuda_kernels_pieces_of_segments,
+                                                 entry_fold_pieces,
+                                                 entry_join_pieces,
+                                                 NULL};
 static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GROUPS,
                                             tally_cuda_kernels_append,        tally_cuda_kernels_warp_rows,
                                             tally_cuda_kernels_long_segments, NULL};
@@ -369,6 +384,10 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
         add(l, segments);
         if (!c->is_sized)
             add(l, few_segments);
+        if (!c->is_sized && !c->takes_turns)
+            add(l, pieces_of_segments);
+        if (sizes->small_fold_tile)
+            add(l, small_segments);
         if (sizes->long_mean)
             add(l, long_segments);
         if (sizes->merged_tile)

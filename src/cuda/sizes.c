@@ -267,7 +267,8 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
 enum {
     FOLD_SHARED = 16 << 10, /* bytes of a tile */
     MOST_ITEMS = 32,        /* of a thread */
-    SMALL_ITEMS = 8         /* likewise, of little input: a thread takes them one after the other */
+    SMALL_ITEMS = 8,        /* likewise, of little input by keys: a thread takes them one after the other */
+    SMALL_BYTES = 32        /* by segments */
 };
 
 /* Whether elements, and what a lane keeps of them, have 4 bytes, from sm_90 on, where it was measured. */
@@ -351,33 +352,42 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
-    s->fold_stages = s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c);
+    s->fold_spreads = c->desc.grouping == TALLY_SEGMENTS && c->entry && c->monoid == TALLY_MONOID_moments &&
+                      !c->exact && !c->skips_nan && !tally_is_scan(c);
+    s->fold_stages = s->fold_spreads || (s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c));
     const unsigned in = (unsigned)most(c->in_bytes, 1);
-    const unsigned result = s->fold_stages ? s->slot_bytes : (unsigned)(c->out_bytes * c->per_result);
+    const unsigned result = s->fold_spreads  ? sizeof(double)
+                            : s->fold_stages ? s->slot_bytes
+                                             : (unsigned)(c->out_bytes * c->per_result);
     /* By segments, results that are wider than elements have a place of their own, for a quarter as many, as shorter
      * segments go by merged_segments.cu; else tiles would have few elements. A thread takes twice as many narrow
      * elements, because a tile makes the same work besides, however wide they are. */
-    const bool in_place =
-        keys || s->slot_bytes > 16 || result <= in || (s->fold_stages && result <= 2 * in && c->is_sized);
+    const bool in_place = keys || (s->slot_bytes > 16 && !s->fold_spreads) || result <= in ||
+                          (s->fold_stages && result <= 2 * in && c->is_sized);
     const bool takes_twice = !keys && s->slot_bytes <= 8 && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
     while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
-    s->small_fold_tile = (unsigned)least(s->fold_tile, TALLY_CUDA_FOLD_BLOCK * most(SMALL_ITEMS, 16 / in));
+    s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (keys ? (unsigned)most(SMALL_ITEMS, 16 / in) : SMALL_BYTES / in);
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     s->differences = tally_cuda_differences(c);
     if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */
         s->fold_tile =
             TALLY_CUDA_FOLD_BLOCK * (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, 2 * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
-        s->fold_stages = false;
+        s->fold_stages = s->fold_spreads = false;
     }
+    if (keys)
+        s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);
+    else if (s->small_fold_tile >= s->fold_tile || c->is_sized || c->takes_turns)
+        s->small_fold_tile = 0;
     s->fold_blocks = s->differences || s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? TALLY_CUDA_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
-    s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);
+    s->cut_bytes = 2 * s->slot_bytes + (!keys ? 24 : tally_cuda_needs_start(c) ? 16 : 0);
+    s->cut_bytes = round_up(s->cut_bytes, s->slot_bytes % 16 ? 8 : 16);
     s->long_mean = long_mean_of(c);
     merged_sizes(c, s);
     s->folds_in_waves = folds_in_waves(c, architecture);

@@ -29,7 +29,8 @@ typedef struct tally_cuda_sizes {
     unsigned merged_mean;      /* mean elements of segments up to which it reduces them */
     unsigned merged_blocks;    /* of it that a multiprocessor must have registers for */
     unsigned fold_tile;        /* elements of a tile of a reduction by segments or keys */
-    unsigned small_fold_tile;  /* the same by keys, of little input (apart_runs.cu) */
+    unsigned small_fold_tile;  /* the same of little input; 0: no smaller one */
+    bool fold_spreads;         /* sums of squares of distances from the mean, likewise */
     bool fold_stages;          /* accumulators, where results would be lowered at each head (fold_tile.cu) */
     unsigned fold_results;     /* that a tile has room for; as many as elements, if they take their place */
     int differences;           /* tally_cuda_differences(); then no tile has room for results */

@@ -319,6 +319,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"MERGED_TILE", s->merged_tile},
                    {"FOLD_RESULTS", s->fold_results},
                    {"FOLD_STAGED", s->fold_stages},
+                   {"FOLD_SPREADS", s->fold_spreads},
                    {"DIFFERENCES", s->differences},
                    {"FOLD_BLOCKS", s->fold_blocks},
                    {"FEW_BLOCK", s->few_threads},

@@ -22,6 +22,7 @@ inline void fold_tile_apart(const groups_args &p) {
         s.heads[warp * WORDS + lane] = mine;
     __syncthreads();
     const uint32 heads = rank_heads(s);
+    __syncthreads(); /* heads are numbered */
     if (heads && (p.keys_out || LISTS_ALWAYS)) {
         list_heads(s, r);
         __syncthreads();

@@ -79,6 +79,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
         s.heads[warp * WORDS + lane] = mine;
     __syncthreads();
     const uint32 heads = rank_heads(s);
+    __syncthreads(); /* heads are numbered */
     tell_cluster(r, heads);
     if (p.keys_out || LISTS_ALWAYS)
         list_heads(s, r);

@@ -77,7 +77,8 @@ inline uint32 find_borders(const groups_args &p, bool is_there, bool ends, uint6
     return borders;
 }
 
-inline void fold_all_cuts(const groups_args &p) {
+/* IsChecked: nothing is refused, and no tile has left work. */
+template <bool IsChecked = false> inline void fold_all_cuts(const groups_args &p) {
 #if TAKES_TURNS
     if (is_given(p)) {
         wait_for_last();
@@ -89,24 +90,28 @@ inline void fold_all_cuts(const groups_args &p) {
     if (threadIdx.x == 0)
         count = 0;
     __syncthreads();
-    uint32 refused = 0;
-    if (!ENDS_STAND) {
-        wait_for_last();
-        refused = load_ahead(&p.told->refused);
-    }
     const uint32 lane = threadIdx.x % WARP;
     const uint64 chunk = blockIdx.x * (uint64)BLOCK + threadIdx.x, base = chunk - lane;
-    ending e = {};
-    const bool is_there = chunk < p.chunks, ends = is_there && find_ending(p, chunk, &e);
-    const uint32 borders = find_borders(p, is_there, ends, chunk, base, &e);
-    if (ENDS_STAND) {
+    const bool is_there = chunk < p.chunks;
+    [[maybe_unused]] uint32 refused, crowded;
+    acc_t sum, last;
+    auto load_all = [&] { /* together */
+        const cut &c = p.cuts[is_there ? chunk : 0];
         wait_for_last();
-        refused = load_ahead(&p.told->refused); /* together with the parts */
-    }
-    acc_t sum = p.cuts[is_there ? chunk : 0].after.read();
+        refused = IsChecked ? 0 : load_ahead(&p.told->refused);
+        crowded = IsChecked ? 0 : load_ahead(&p.told->crowded);
+        sum = c.after.read();
+        last = c.before.read();
+    };
+    if (!ends_stand(p))
+        load_all();
+    ending e = {};
+    const bool ends = is_there && find_ending(p, chunk, &e);
+    const uint32 borders = find_borders(p, is_there, ends, chunk, base, &e);
+    if (ends_stand(p))
+        load_all();
     const bool is_far = ends && e.first < base;
-    acc_t last = identity_as<acc_t>();
-    if (ends && !is_far)
+    if (GROUPS == KEYS && NEEDS_START && ends && !is_far)
         last = load_last(p, chunk, &e);
     if (refused)
         return;
@@ -133,6 +138,7 @@ inline void fold_all_cuts(const groups_args &p) {
     for (uint32 k = 0; k < count; k++)
         finish_long_group(p, longest[k]);
 #if GROUPS == SEGMENTS
-    finish_crowds(p);
+    if (crowded) /* by tiles, which have left the results of empty segments */
+        finish_crowds(p);
 #endif
 }

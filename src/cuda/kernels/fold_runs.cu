@@ -87,6 +87,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     if ((p.keys_out || LISTS_ALWAYS) && heads && !is_refused) {
         const index_t *from = p.keys + t.first;
         index_t *to = p.keys_out + before;
+        __syncthreads(); /* heads are numbered */
         if (LISTS_ALWAYS || !are_dense(from, to, heads)) {
             list_heads(s, r);
             __syncthreads();

@@ -24,6 +24,7 @@ struct tile_groups {
     uint64 from, to;
     index_t first; /* the offset of the thread's first segment, loaded a tile ahead */
     index_t begin; /* of segment 'from' */
+    index_t start; /* of the one before it */
     uint32 open;
     bool ends; /* the segment before 'from' */
 
@@ -34,8 +35,21 @@ struct tile_groups {
         from = low;
         to = high;
         begin = load(p.offsets + from);
+        start = ends_stand(p) ? index_t(0) : load(p.offsets + from - (from != 0));
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
+    }
+    /* What is refused of the thread's share, as in struct control. */
+    uint32 check(const groups_args &p) const {
+        typedef typename unsigned_of<sizeof(index_t)>::type position;
+        const position most = (position)most_offset(p.n);
+        uint32 wrong = 0;
+#pragma unroll 1
+        for (uint64 g = from + threadIdx.x; g < to; g += BLOCK) {
+            const position begin = (position)offset_at(p, g), end = (position)offset_at(p, g + 1);
+            wrong |= (begin > end || end > most ? REFUSED_BAD : 0) | (begin == end ? REFUSED_EMPTY : 0);
+        }
+        return p.refuses_empty ? wrong : wrong & REFUSED_BAD;
     }
     void find_open(const tile &t) {
         open = 0;
@@ -50,7 +64,7 @@ struct tile_groups {
             search_each(p, t, use);
             return;
         }
-#pragma unroll 4
+#pragma unroll LOWERS_CHEAPLY ? 4 : 1
         for (uint64 g = from + threadIdx.x; g < to; g += BLOCK)
             use(g, position_in(t, offset_at(p, g)), position_in(t, offset_at(p, g + 1)));
     }
@@ -99,16 +113,13 @@ struct tile_groups {
 };
 
 /* Marks where the tile's segments begin, and where the last segment of all ends; returns the number of heads. An empty
- * segment begins where the next one does, so it adds no head. */
+ * segment begins where the next one does, so it adds no head. The words are 0 before. */
 inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
     uint32 *const words = stays_in_shared(s.heads);
     auto mark = [&](uint32 at) {
         if (at < t.count)
             atomicOr(&words[at / WARP], 1u << at % WARP);
     };
-    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += BLOCK)
-        s.heads[w] = 0;
-    __syncthreads();
     if (g.is_crowded())
         g.search_each(p, t, [&](uint64, uint32 begin, uint32) { mark(begin); });
     else
@@ -122,11 +133,15 @@ inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, co
     return rank_heads(s);
 }
 
-/* A thread folds a segment. This serves tiles that have no room for the results of so many heads. */
+/* A thread folds a segment. A call keeps the code short, which stands in several loops. */
+__noinline__ result_t fold_segment(tile t, uint32 begin, uint32 end) {
+    return lower(fold_part(t, {begin, end, 1}), end - begin, t.first + begin);
+}
+/* This serves tiles that have no room for the results of so many heads. */
 inline void fold_short(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
     g.for_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
         if (begin < end && end <= t.count)
-            put(p.out + segment, lower(fold_part(t, {begin, end, 1}), end - begin, t.first + begin));
+            put(p.out + segment, fold_segment(t, begin, end));
     });
     uint32 word = 0;
     while (!s.heads[word])
@@ -145,10 +160,10 @@ inline void put_in_order(tile_memory &s, const groups_args &p, const tile &t, co
     const uint32 goes_on = g.to > g.from && (uint64)end > t.first + t.count, count = (uint32)(g.to - g.from) - goes_on;
     if (threadIdx.x == 0)
         s.goes_on = goes_on;
-#pragma unroll 4
+#pragma unroll LOWERS_CHEAPLY ? 4 : 2
     for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
         uint64 first = 0, behind = 0;
-        if (FOLD_STAGED && NEEDS_START) {
+        if (LOWERS_BY_EXTENT) {
             first = (uint64)offset_at(p, g.from + k);
             behind = (uint64)offset_at(p, g.from + k + 1);
         }
@@ -221,7 +236,7 @@ struct tile_ends {
             atomicOr(&p.told->crowded, 1);
         } else if (end > t.count) { /* bad offsets have several */
             atomicOr(&s.goes_on, 1);
-            sums.last = begin;
+            atomicMax(&sums.last, begin);
         } else {
             put(out, sum.result(end - begin, t.first + begin));
         }
@@ -249,16 +264,44 @@ inline void keep_differences(const tile_memory &s, const tile_sums &sums, const 
 }
 #endif
 
-/* Finds the segments of a tile, before others have. The offsets may be bad. */
+/* Finds the first segments of a tile and of the next one, before others have: half of the block each. A round takes as
+ * long as a load, so each thread has two under way. The offsets may be bad. */
 inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
-    const uint32 warp = threadIdx.x / WARP;
-    if (warp < 2) {
-        const uint64 tile = number + warp;
-        const uint64 first = tile < p.tiles ? first_by_warp(p.offsets, p.segments, tile * TILE) : p.segments;
+    enum { HALF = BLOCK / 2, WARPS_OF_HALF = HALF / WARP, LOADS = 2, LOOKS = HALF * LOADS };
+    __shared__ uint32 found[2][WARPS];
+    const uint32 which = threadIdx.x / HALF, me = threadIdx.x % HALF, *const of_half = found[0] + which * WARPS_OF_HALF;
+    const uint64 position = (number + which) * TILE;
+    uint64 low = 0, high = p.segments;
+    uint32 turn = 0;
+    for (uint64 left = p.segments; left; turn ^= 1) { /* high - low is no more */
+        const uint64 step = left / (LOOKS + 1) + 1;
+        uint32 before = 0;
+#pragma unroll
+        for (uint32 k = 0; k < LOADS; k++) {
+            const uint64 at = low + (me + k * HALF + 1) * step - 1;
+            const bool is_before = (uint64)offset_at(p, at < high ? at : 0) < position;
+            before += __popc(__ballot_sync(ALL_LANES, at < high && is_before));
+        }
         if (threadIdx.x % WARP == 0)
-            s.segments[warp] = first;
+            found[turn][threadIdx.x / WARP] = before;
+        __syncthreads();
+        before = 0;
+#pragma unroll
+        for (uint32 w = 0; w < WARPS_OF_HALF; w++)
+            before += of_half[turn * WARPS + w];
+        high = before < LOOKS && low + (before + 1) * step - 1 < high ? low + (before + 1) * step - 1 : high;
+        low += before * step;
+        left = step - 1;
     }
+    if (me == 0)
+        s.segments[which] = number + which < p.tiles ? low : p.segments;
     __syncthreads();
+}
+
+/* What the launch before has found. */
+inline uint32 hear_check(const groups_args &p) {
+    wait_for_last();
+    return p.told->refused;
 }
 
 inline void fold_segments_of(const groups_args &p, uint64 number) {
@@ -274,26 +317,34 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
 #else
     const tile t = begin_tile(p, number, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
 #endif
+    if (threadIdx.x == 0)
+        s.goes_on = 0;
+    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += BLOCK)
+        s.heads[w] = 0;
     const bool is_speculative = !p.checks_alone && number < p.speculative;
-    uint32 refused = 0;
+    uint32 refused = 0, wrong = 0;
+    if (p.is_apart && threadIdx.x == 0)
+        p.first[number] = 0;
     tile_groups g;
     if (p.checks_alone) {
         let_next_start();
-        refused = check_by_block<2>(p, number, s.segments);
+        __shared__ counts_of_warps before[2];
+        refused = check_by_block(p, number, before);
         if (!refused)
-            g.look_up(p, s.segments[0], number + 1 < p.tiles ? s.segments[1] : p.segments);
-    } else if (is_speculative) {
+            g.look_up(p, before[0].all(), number + 1 < p.tiles ? before[1].all() : p.segments);
+    } else if (is_speculative || p.is_apart) {
         let_next_start();
         find_segments(s, p, number);
         g.look_up(p, s.segments[0], s.segments[1]);
+        if (p.is_apart)
+            wrong = g.check(p);
     } else {
         wait_for_last(); /* offsets are checked */
         let_next_start();
         refused = load_ahead(&p.told->refused);
         g.look_up(p, p.first[number], number + 1 < p.tiles ? p.first[number + 1] : p.segments);
+        __syncthreads();
     }
-    if (threadIdx.x == 0)
-        s.goes_on = 0;
     if (refused) {
         wait_for_copies<0>();
         return;
@@ -305,13 +356,14 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         ends.begin(p, g);
     wait_for_copies<0>();
     __syncthreads();
+    if (threadIdx.x == 0 && !ends_stand(p))
+        p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
+    if (wrong)
+        atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     add_up_tile(sums, t);
     __syncthreads();
-    if (is_speculative) {
-        wait_for_last();
-        if (p.told->refused)
-            return;
-    }
+    if (is_speculative && hear_check(p))
+        return;
     if (g.is_crowded())
         tile_ends::search_all(s, sums, p, t, g);
     else
@@ -325,30 +377,31 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     g.find_open(t);
     wait_for_copies<0>();
     __syncthreads();
+    if (threadIdx.x == 0 && !ends_stand(p))
+        p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
+    if (wrong)
+        atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     acc_t whole = identity_as<acc_t>();
     const bool are_short = !IS_IN_PLACE && heads > FOLD_RESULTS;
     if (!are_short && (heads || g.open))
         whole = fold_tile(s, t, heads);
-    if (is_speculative) {
-        wait_for_last();
-        if (p.told->refused)
-            return;
-    }
+    if (is_speculative && hear_check(p))
+        return;
     if (are_short)
         fold_short(s, p, t, g);
     __syncthreads();
-    if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end)
+    if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end) {
         put_in_order(s, p, t, g, end);
-    else
+    } else {
         put_segments(s, p, t, g, are_short);
-    __syncthreads();
+        __syncthreads();
+    }
     if (threadIdx.x == 0)
         keep_ends(s, p, number, g, heads, whole);
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
-    TAKE_TILES(p)
+inline void fold_all_segments(const groups_args &p) {
 #if SIZE_ON_DEVICE
     if (blockIdx.x >= p.tiles)
         return;
@@ -418,16 +471,19 @@ inline findings place_all(const groups_args &p) {
 extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p SIZED) {
     TAKE_TILES(p)
     let_next_start(); /* the launch before only clears, and it has waited for all before it */
-    wait_for_last();
     if (is_given(p)) {
+        wait_for_last();
         if (blockIdx.x == 0 && threadIdx.x == 0)
             p.told->refused = REFUSED_BAD;
         return;
     }
+    const bool are_few = p.segments && p.segments < p.tiles;
+    findings f = {NOT_FOUND, NOT_FOUND};
+    if (p.check_before)
+        f = are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p);
+    wait_for_last(); /* what is told has been cleared */
     if (p.check_before) {
-        const bool are_few = p.segments && p.segments < p.tiles;
-        tell(are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p), p.refuses_empty, &p.told->refused,
-             &p.told->not_bad);
+        tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
         if (!are_few)
             return;
     } else if (blockIdx.x == 0 && threadIdx.x == 0 &&

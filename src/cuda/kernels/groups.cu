@@ -7,6 +7,15 @@ struct cut {
 #if GROUPS == KEYS && NEEDS_START
     uint64 start; /* the beginning of the group that continues, if in this chunk */
     uint64 end;   /* the end of the group from before */
+#elif GROUPS == SEGMENTS
+    uint64 next;       /* the first segment that begins in the chunk or after it */
+    uint64 start, end; /* of the segment before that */
+
+    void tell(uint64 first, uint64 start_before, uint64 begin) {
+        next = first;
+        start = start_before;
+        end = begin;
+    }
 #endif
 };
 static_assert(sizeof(cut) == CUT_BYTES);
@@ -28,6 +37,18 @@ inline void put(result_t *to, result_t result) {
         store_slowly(to, result);
 }
 
+template <class T> inline T add_lanes(T value) {
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, d);
+    return value;
+}
+#if TALLY_ARCHITECTURE >= 80
+template <> inline uint32 add_lanes(uint32 value) {
+    return __reduce_add_sync(ALL_LANES, value);
+}
+#endif
+
 #if GROUPS == SEGMENTS
 inline uint64 begin_of(const groups_args &p, uint64 segment) {
     return (uint64)load(p.offsets + segment);
@@ -38,37 +59,100 @@ inline bool is_given(const groups_args &p) {
     return TAKES_TURNS && p.given_up && !*p.given_up;
 }
 
-/* A block checks all offsets, of one segment at least, and finds the first segments of 'Tiles' tiles from 'tile' on.
- * Returns what is refused, as in struct control, which the first block fills. All threads of the block call this. */
-template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 tile, uint64 *first) {
-    __shared__ uint32 refused;
-    if (threadIdx.x < Tiles)
-        first[threadIdx.x] = 0;
-    if (threadIdx.x == 0)
-        refused = 0;
+/* Whether the launch before the folds has found where segments end, and has ended: then the last launch need not wait to
+ * ask. Else tiles tell it. */
+inline bool ends_stand(const groups_args &p) {
+    return !p.checks_alone && !p.is_apart && p.speculative < p.tiles;
+}
+
+/* What each warp of a block has counted. */
+struct counts_of_warps {
+    uint32 count[BLOCK / WARP];
+
+    uint32 all() const {
+        uint32 sum = 0;
+#pragma unroll
+        for (uint32 w = 0; w < BLOCK / WARP; w++)
+            sum += count[w];
+        return sum;
+    }
+};
+
+/* A block checks all offsets, of one segment at least, and counts the segments that begin before 'Tiles' tiles from 'tile'
+ * on: so many, in shared memory, is the number of a tile's first one. Returns what is refused, as in struct control,
+ * which the first block fills. All threads of the block call this. Loads of several offsets are under way together. */
+template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 tile, counts_of_warps (&before)[Tiles]) {
+    typedef typename unsigned_of<sizeof(index_t)>::type number;
+    enum { AT_A_TIME = 4 };
+    __shared__ uint32 wrong_of[BLOCK / WARP];
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *p.told = control();
-    __syncthreads();
-    findings f = {NOT_FOUND, NOT_FOUND};
-    const uint64 low = tile << p.tile_bits, high = (tile + Tiles - 1) << p.tile_bits;
+    const number most = (number)most_offset(p.n);
+    const uint32 segments = (uint32)p.segments, warp = threadIdx.x / WARP;
+    /* whole vectors, where they are aligned, and then the others one by one */
+    const uint32 of_vectors = ((uint64)p.offsets & 15) == 0 ? segments / OFFSETS * OFFSETS : 0, end = of_vectors / OFFSETS;
+    uint32 wrong = 0, mine[Tiles] = {};
+    const auto look = [&](bool is_there, number begin, number end) {
+        const uint32 is_wrong = (begin > end || end > most ? REFUSED_BAD : 0) | (begin == end ? REFUSED_EMPTY : 0);
+        wrong |= is_there ? is_wrong : 0;
+#pragma unroll
+        for (uint32 k = 0; k < Tiles; k++)
+            mine[k] += is_there && begin < (tile + k) << p.tile_bits;
+    };
+    uint32 single = of_vectors + threadIdx.x;
+    number begin = 0, behind = 0; /* of that one */
+    const bool are_aligned = is_aligned(p.offsets);
+    const auto load_single = [&] {
+        const index_t *at = p.offsets + (single < segments ? single : 0);
+        begin = (number)(are_aligned ? at[0] : load_slowly(at));
+        behind = (number)(are_aligned ? at[1] : load_slowly(at + 1));
+    };
+    load_single();
 #pragma unroll 1
-    for (uint64 g = threadIdx.x; g < p.segments; g += BLOCK) {
-        const uint64 begin = begin_of(p, g), end = begin_of(p, g + 1);
-        look_at(&f, g, (index_t)begin, (index_t)end, p.n);
-        if (g + 1 == p.segments || (begin < high && end >= low))
-#pragma unroll 1
-            for (int k = 0; k < Tiles; k++) { /* several segments may take a tile if offsets are bad */
-                const uint64 at = (tile + k) << p.tile_bits;
-                if (begin < at && (end >= at || g + 1 == p.segments))
-                    atomicMax(&first[k], g + 1);
-            }
+    for (uint32 first = threadIdx.x; first < end; first += AT_A_TIME * BLOCK) {
+        number offset[AT_A_TIME][OFFSETS + 1];
+#pragma unroll
+        for (uint32 j = 0; j < AT_A_TIME; j++) {
+            const uint32 v = first + j * BLOCK < end ? first + j * BLOCK : end - 1;
+            const uint4 bits = ((const uint4 *)p.offsets)[v];
+            memcpy(offset[j], &bits, 16);
+            offset[j][OFFSETS] = (number)p.offsets[(v + 1) * OFFSETS];
+        }
+#pragma unroll
+        for (uint32 j = 0; j < AT_A_TIME; j++)
+#pragma unroll
+            for (uint32 o = 0; o < OFFSETS; o++)
+                look(first + j * BLOCK < end, offset[j][o], offset[j][o + 1]);
     }
-    const bool is_bad = f.bad != NOT_FOUND, is_empty = p.refuses_empty && f.empty != NOT_FOUND;
-    if (is_bad || is_empty)
-        atomicOr(&refused, is_bad | is_empty << 1);
+#pragma unroll 1
+    for (; single < segments; load_single()) {
+        look(true, begin, behind);
+        single += BLOCK;
+    }
+    if (!p.refuses_empty)
+        wrong &= REFUSED_BAD;
+    wrong = (__ballot_sync(ALL_LANES, wrong & REFUSED_BAD) ? REFUSED_BAD : 0) |
+            (__ballot_sync(ALL_LANES, wrong & REFUSED_EMPTY) ? REFUSED_EMPTY : 0);
+#pragma unroll
+    for (uint32 k = 0; k < Tiles; k++)
+        mine[k] = add_lanes(mine[k]);
+    if (threadIdx.x % WARP == 0) {
+        wrong_of[warp] = wrong;
+#pragma unroll
+        for (uint32 k = 0; k < Tiles; k++)
+            before[k].count[warp] = mine[k];
+    }
     __syncthreads();
-    if (blockIdx.x == 0 && refused)
+    uint32 refused = 0;
+#pragma unroll
+    for (uint32 w = 0; w < BLOCK / WARP; w++)
+        refused |= wrong_of[w];
+    if (blockIdx.x == 0 && refused) {
+        findings f = {NOT_FOUND, NOT_FOUND};
+        for (uint32 g = threadIdx.x; g < segments; g += BLOCK)
+            look_at(&f, g, (index_t)begin_of(p, g), (index_t)begin_of(p, g + 1), p.n);
         tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
+    }
     return refused;
 }
 #endif
@@ -156,6 +240,23 @@ inline joined join(join_memory &s, bool has_border, acc_t acc) {
     const uint32 lanes = __ballot_sync(ALL_LANES, has_border), before_lane = lanes & ((1u << lane) - 1);
     const uint32 up_to = before_lane | (has_border ? 1u << lane : 0);
     const int since = up_to ? WARP - 1 - __clz(up_to) : 0;
+#if IS_LOGSUMEXP
+    /* One exponential: of the largest value up to the next border, where the sum is complete. */
+    const uint32 behind = lanes & ~((2u << lane) - 1);
+    const auto own = acc.a0;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const auto left = from_below(acc.a0, d);
+        acc.a0 = (int)lane - d >= since ? larger(left, acc.a0) : acc.a0;
+    }
+    acc.a0 = from_lane(acc.a0, behind ? __ffs(behind) - 2 : WARP - 1);
+    acc.a1 = own == acc.a0 ? acc.a1 : acc.a1 * exp_below(own - acc.a0);
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const auto left = from_below(acc.a1, d);
+        acc.a1 += (int)lane - d >= since ? left : decltype(left)(0);
+    }
+#else
     if (lanes != ALL_LANES)
 #pragma unroll
         for (int d = 1; d < WARP; d *= 2) {
@@ -163,6 +264,7 @@ inline joined join(join_memory &s, bool has_border, acc_t acc) {
             if ((int)lane - d >= since)
                 acc = combine(left, acc);
         }
+#endif
     if (lane == WARP - 1) {
         *(acc_t *)s.of_warps[warp] = acc;
         s.has_border[warp] = lanes != 0;

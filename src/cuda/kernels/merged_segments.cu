@@ -313,8 +313,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_ends(groups_args p) {
 
 /* ---- the launch behind, fold_cuts.cu ---- */
 
-enum { ENDS_STAND = 1 }; /* the launch before the folds has found them */
-
 /* The segment that began in an earlier tile and ends in this one, if there is one. */
 struct ending {
     uint64 group, start, count;

@@ -441,6 +441,9 @@ template <bool IsRounded> inline float root(float x) {
 inline float exp_below(float x) {
     return power_of_2(x * 1.4426950408889634f);
 }
+inline float exp_nearby(float x) {
+    return exp_below(x);
+}
 /* Coefficients of polynomials, from the highest on. From constant memory an instruction takes one as it is; otherwise it
  * would take two more to make each. */
 static __constant__ double exp_terms[] = {0x1.ad966effa95afp-26, 0x1.28ad6d313b05bp-22, 0x1.71df16aea034cp-19,
@@ -455,7 +458,7 @@ static __constant__ double log_terms[] = {0x1.2f06fc88e789dp-3, 0x1.39a198aaf463
 /* x = n ln 2 + r with |r| <= ln(2) / 2, and a polynomial of e^r, which is 1 + r + ... with an error of 2^-58 (by
  * Lawson's algorithm). The error is 0.6 of an ulp; below 2^-1021 the power is 0. The library's exp is as good and takes
  * branches for larger x. */
-inline double exp_below(double x) {
+template <bool IsNear> inline double exp_of(double x) {
     const double shifted = __fma_rn(x, of_exponent[0], 0x1.8p52), n = shifted - 0x1.8p52;
     const double r = __fma_rn(n, of_exponent[2], __fma_rn(n, of_exponent[1], x));
     double sum = exp_terms[0];
@@ -466,7 +469,14 @@ inline double exp_below(double x) {
     sum = __fma_rn(sum, r, 1.0);
     const double power = __longlong_as_double((__double_as_longlong(shifted) + 1023) << 52);
     const bool is_0 = (uint32)__double2hiint(x) - 0xc0861800u <= 0xfff00000u - 0xc0861800u; /* -infinity <= x <= -707 */
-    return is_0 ? 0 : sum * power;
+    return !IsNear && is_0 ? 0 : sum * power;
+}
+inline double exp_below(double x) {
+    return exp_of<false>(x);
+}
+/* The same of -700 < x < 700. */
+inline double exp_nearby(double x) {
+    return exp_of<true>(x);
 }
 /* With the larger one's exponential 1, an error of the other's weighs little. */
 template <class T> inline T sum_of_exps(T m, T s, T n, T t) {
@@ -494,7 +504,7 @@ inline float logarithm(float x) {
     return IS_SCAN || GROUPS == SEGMENTS || GROUPS == KEYS ? log2_nearby(x) * 0.6931471805599453f : log(x);
 }
 inline double logarithm(double x) {
-#if IS_SCAN && IS_LOGSUMEXP /* a sum of exponentials of which the largest is 1, if it is not 0, infinite or NaN */
+#if (IS_SCAN || GROUPS == SEGMENTS || GROUPS == KEYS) && IS_LOGSUMEXP /* a sum of exponentials of which the largest is 1, if it is not 0, infinite or NaN */
     const double near = log_of_normal(x);
     return x > 0 && x <= GREATEST_FINITE<double> ? near : x == 0 ? range<double>::lowest() : x;
 #else

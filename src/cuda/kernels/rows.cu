@@ -5,7 +5,7 @@ struct row {
     uint64 extent, before;
     uint64 from, to; /* vectors of elements between these can be loaded without reading outside of the arrays */
     bool aligned;    /* to 16 bytes, x and y */
-    uint64 lowest;   /* SHIFTED: the first element */
+    uint64 lowest;   /* SHIFTED, and pieces of segments: the first element */
     uint32 words;    /* by which vectors are not aligned, if lanes can load each other's parts; else 0 */
 };
 
@@ -108,7 +108,7 @@ template <int How, int Threads, int Unroll> inline void add_step(const row &r, u
 template <loading How> inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
 #pragma unroll IS_LARGE ? 1 : VECTOR
     for (int k = 0; k < VECTOR; k++)
-        if (from + k < to && (How != SHIFTED || from + k >= r.lowest)) {
+        if (from + k < to && (How == ALIGNED || from + k >= r.lowest)) {
             const in_t x = load(r.x + from + k);
             l.prepare<1>(&x);
             l.add(k, value_of(x), second_of(r, from + k), r.before + from + k);

@@ -10,7 +10,7 @@ struct runs_memory {
 };
 static_assert(IS_IN_PLACE && HEAD_WORDS <= BLOCK);
 
-constexpr bool LISTS_ALWAYS = FOLD_STAGED && NEEDS_START;
+constexpr bool LISTS_ALWAYS = LOWERS_BY_EXTENT;
 
 /* Lists where the heads are. */
 inline void list_heads(const tile_memory &s, runs_memory &r) {
@@ -79,7 +79,7 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
     const uint32 count = r.ends ? heads : heads - 1;
     for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
         uint32 first = 0, behind = 0;
-        if (FOLD_STAGED && NEEDS_START) {
+        if (LOWERS_BY_EXTENT) {
             first = r.at[k];
             behind = k + 1 < heads ? r.at[k + 1] : t.count;
         }

@@ -16,18 +16,6 @@ inline uint32 first_strip(const groups_args &p, uint32 warp) {
     return warp * (uint32)p.marked + (warp < p.extra ? warp : p.extra);
 }
 
-template <class T> inline T add_lanes(T value) {
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2)
-        value += __shfl_xor_sync(ALL_LANES, value, d);
-    return value;
-}
-#if TALLY_ARCHITECTURE >= 80
-template <> inline uint32 add_lanes(uint32 value) {
-    return __reduce_add_sync(ALL_LANES, value);
-}
-#endif
-
 inline bool is_head(const groups_args &p, uint64 at) {
     return at == 0 || load(p.keys + at) != load(p.keys + at - 1);
 }
@@ -123,7 +111,10 @@ template <int Words> inline uint32 find_heads(const groups_args &p, uint64 first
 
 /* ---- for fold_cuts.cu ---- */
 
-enum { ENDS_STAND = 0 }; /* for fold_cuts.cu: whether groups' ends are known before the folds are done */
+/* Groups' ends are not known before the folds are done. */
+inline bool ends_stand(const groups_args &) {
+    return false;
+}
 
 /* The run that began in an earlier tile and ends in this one, if there is one. */
 struct ending {

@@ -174,8 +174,10 @@ inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, tile_sums 
     const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, x, x};
     const uint32 skew = fetch_as_it_lies(p, t);
     close_copies();
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         s.skew = skew;
+        s.last = 0;
+    }
     return t;
 }
 

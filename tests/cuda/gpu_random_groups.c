@@ -1,0 +1,207 @@
+/* Random reductions by segments and keys have the results of the CPU: operators, types, lengths from a few elements to
+ * all of them, empty segments, elements that belong to none, odd addresses; and floats of which some are far from the
+ * others, infinite or NaN. Bad offsets are refused, and nothing is written. Arguments: rounds, the most elements, the
+ * first seed. */
+#include "gpu.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PAST = 6 /* elements by which inputs and results may be off an aligned address */, FILL = 0x5a };
+
+static size_t rounds = 60, most = 8000000;
+static uint64_t first_seed = 1;
+
+static const tally_op ops[] = {TALLY_SUM,    TALLY_MEAN,   TALLY_NORM2, TALLY_MIN,     TALLY_MAX,       TALLY_ARGMIN,
+                               TALLY_ARGMAX, TALLY_MINMAX, TALLY_ANY,   TALLY_ALL,     TALLY_LOGSUMEXP, TALLY_VAR,
+                               TALLY_STD,    TALLY_DOT,    TALLY_BXOR,  TALLY_NORM_INF};
+static const tally_dtype types[] = {TALLY_I8, TALLY_U16, TALLY_I32, TALLY_I64, TALLY_BF16, TALLY_F32, TALLY_F64},
+                         indices[] = {TALLY_I32, TALLY_I64, TALLY_U32, TALLY_U64};
+
+typedef struct sample {
+    uint64_t seed;
+    tally_desc desc;
+    size_t n, groups, size, index_size, out_size; /* bytes of an element, an index and a result */
+    uint64_t *offsets;
+    char *x, *y, *index;
+    bool may_be_empty;
+} sample;
+
+static double random_real(uint64_t *seed) {
+    return (double)(random_bits(seed) >> 11) * 0x1p-53;
+}
+static size_t log_uniform(uint64_t *seed, size_t limit) {
+    return (size_t)exp(random_real(seed) * log((double)limit + 1));
+}
+
+/* ---- data ---- */
+
+static void make_offsets(sample *s) {
+    const bool are_keys = s->desc.grouping == TALLY_KEYS;
+    const double mean = (double)log_uniform(&s->seed, s->n) + (double)s->n / 200000;
+    const uint64_t kind = random_below(&s->seed, 3);
+    const size_t room = (size_t)(4 * (double)s->n / mean) + 1000;
+    const size_t end = are_keys || random_below(&s->seed, 3) ? s->n : s->n - random_below(&s->seed, s->n);
+    size_t at = are_keys || random_below(&s->seed, 3) ? 0 : random_below(&s->seed, end / 2 + 1);
+    s->offsets = malloc((room + 2) * sizeof *s->offsets);
+    s->offsets[s->groups = 0] = at;
+    while (at < end && s->groups < room) {
+        const double u = 1 - random_real(&s->seed);
+        const double length = kind == 0 ? mean : kind == 1 ? -log(u) * mean : mean / 3 / pow(u, 2.0 / 3);
+        size_t some = length < (double)(end - at) ? (size_t)length : end - at;
+        some = some || s->may_be_empty ? some : 1;
+        at += some;
+        s->offsets[++s->groups] = at;
+    }
+    if (are_keys && at < s->n)
+        s->offsets[++s->groups] = s->n;
+    if (!s->groups)
+        s->offsets[++s->groups] = at + !s->may_be_empty;
+}
+
+static void make_elements(sample *s, char *to) {
+    const bool far = random_below(&s->seed, 2), strange = random_below(&s->seed, 4) == 0;
+    for (size_t k = 0; k < s->n + PAST; k++) {
+        const uint64_t bits = random_bits(&s->seed) >> (s->desc.op == TALLY_ANY ? 62 : 0);
+        double real = (double)(int)(bits % 33) - 16;
+        if (s->desc.op == TALLY_LOGSUMEXP)
+            real *= far ? 40 : 0.25;
+        if (s->desc.op == TALLY_LOGSUMEXP && strange && (bits >> 8 & 4095) == 0)
+            real = bits >> 20 & 1 ? INFINITY : bits >> 21 & 1 ? -INFINITY : (double)NAN;
+        const float single = (float)real;
+        uint32_t word;
+        memcpy(&word, &single, 4);
+        const uint16_t half = (uint16_t)(word >> 16);
+        const void *from = s->desc.in == TALLY_F64    ? (const void *)&real
+                           : s->desc.in == TALLY_F32  ? (const void *)&single
+                           : s->desc.in == TALLY_BF16 ? (const void *)&half
+                                                      : (const void *)&bits;
+        memcpy(to + k * s->size, from, s->size);
+    }
+}
+
+static bool make_sample(sample *s, uint64_t seed) {
+    *s = (sample){.seed = seed};
+    s->desc = (tally_desc){.struct_size = sizeof s->desc,
+                           .op = ops[random_below(&s->seed, COUNT_OF(ops))],
+                           .grouping = random_below(&s->seed, 3) ? TALLY_SEGMENTS : TALLY_KEYS,
+                           .in = types[random_below(&s->seed, COUNT_OF(types))],
+                           .index = indices[random_below(&s->seed, COUNT_OF(indices))]};
+    const tally_op op = s->desc.op;
+    if (s->desc.in == TALLY_BF16 && op != TALLY_ARGMIN && op != TALLY_ARGMAX && op != TALLY_ANY && op != TALLY_ALL)
+        s->desc.out = TALLY_F64;
+    if (tally_supports(gpu, &s->desc) != TALLY_OK)
+        return false;
+    s->may_be_empty = s->desc.grouping == TALLY_SEGMENTS && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_MINMAX &&
+                      op != TALLY_ARGMIN && op != TALLY_ARGMAX;
+    s->n = random_below(&s->seed, 4) ? most - random_below(&s->seed, most / 2) : log_uniform(&s->seed, most);
+    s->size = tally_dtype_size(s->desc.in);
+    s->index_size = tally_dtype_size(s->desc.index);
+    make_offsets(s);
+    s->x = malloc((s->n + PAST) * s->size);
+    s->y = malloc((s->n + PAST) * s->size);
+    make_elements(s, s->x);
+    make_elements(s, s->y);
+    const bool are_keys = s->desc.grouping == TALLY_KEYS;
+    s->index = malloc((are_keys ? s->n : s->groups + 1) * s->index_size);
+    for (size_t g = 0; are_keys && g < s->groups; g++)
+        for (uint64_t k = s->offsets[g], key = 3 * g; k < s->offsets[g + 1]; k++)
+            memcpy(s->index + k * s->index_size, &key, s->index_size);
+    for (size_t g = 0; !are_keys && g <= s->groups; g++)
+        memcpy(s->index + g * s->index_size, &s->offsets[g], s->index_size);
+    return true;
+}
+
+/* ---- the comparison ---- */
+
+static tally_status run(const sample *s, tally_plan *plan, const char *x, const char *y, const char *index, char *out) {
+    const bool are_keys = s->desc.grouping == TALLY_KEYS;
+    const tally_args args = {.struct_size = sizeof args,
+                             .shape = {1, s->n, 1, are_keys ? 0 : s->groups},
+                             .x = x,
+                             .y = s->desc.op == TALLY_DOT ? y : NULL,
+                             .offsets = are_keys ? NULL : index,
+                             .keys = are_keys ? index : NULL,
+                             .out = out,
+                             .out_bytes = s->groups * s->out_size};
+    return tally_run(plan, &args, NULL);
+}
+
+static bool is_near(tally_dtype type, const char *a, const char *b) {
+    double wanted, given;
+    float singles[2];
+    memcpy(&wanted, a, 8 * (type == TALLY_F64)), memcpy(&given, b, 8 * (type == TALLY_F64));
+    if (type == TALLY_F32) {
+        memcpy(singles, a, 4), memcpy(singles + 1, b, 4);
+        wanted = (double)singles[0];
+        given = (double)singles[1];
+    }
+    const double error = type == TALLY_F32 ? 1e-5 : 1e-11;
+    return wanted == given || (isnan(wanted) && isnan(given)) ||
+           fabs(wanted - given) <= error * (fabs(wanted) + (type == TALLY_F32 ? 30 : 1e-2));
+}
+
+static void compare(const sample *s, tally_dtype type, uint64_t seed, const char *wanted, const char *given) {
+    const size_t size = tally_dtype_size(type), count = s->groups * s->out_size / size;
+    for (size_t k = 0; k < count; k++) {
+        const char *a = wanted + k * size, *b = given + k * size;
+        if (type == TALLY_F32 || type == TALLY_F64 ? !is_near(type, a, b) : memcmp(a, b, size) != 0)
+            fail_msg("seed %llu: result %zu of %zu is wrong", (unsigned long long)seed, k, count);
+    }
+}
+
+/* Breaks an offset, and expects that nothing is written. */
+static void are_refused(sample *s, tally_plan *plan, const char *x, const char *y, char *index, char *out,
+                        char *scratch) {
+    const size_t bytes = s->groups * s->out_size, where = random_below(&s->seed, s->groups + 1);
+    const uint64_t bad = s->n + 1 + random_below(&s->seed, 9);
+    memset(scratch, FILL, bytes);
+    assert_ok(tally_copy(gpu, out, scratch, bytes));
+    assert_ok(tally_copy(gpu, index + where * s->index_size, &bad, s->index_size));
+    assert_int_equal(run(s, plan, x, y, index, out), TALLY_BAD_OFFSETS);
+    assert_ok(tally_copy(gpu, scratch, out, bytes));
+    for (size_t k = 0; k < bytes; k++)
+        assert_int_equal(scratch[k], FILL);
+}
+
+static void groups_have_the_cpus_results(void **state) {
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + rounds; seed++) {
+        sample s;
+        tally_plan *plans[2];
+        tally_desc whole = {.struct_size = sizeof whole};
+        size_t per_result;
+        if (!make_sample(&s, seed))
+            continue;
+        assert_ok(tally_plan_create(cpu, &s.desc, &plans[0]));
+        assert_ok(tally_plan_create(gpu, &s.desc, &plans[1]));
+        assert_ok(tally_plan_describe(plans[0], &whole, &per_result));
+        s.out_size = per_result * tally_dtype_size(whole.out);
+        const size_t bytes = s.groups * s.out_size, index_bytes = s.desc.grouping == TALLY_KEYS ? s.n : s.groups + 1;
+        const size_t off = random_below(&s.seed, 2) * random_below(&s.seed, PAST) * s.size,
+                     out_off = random_below(&s.seed, 2) * random_below(&s.seed, PAST) * tally_dtype_size(whole.out);
+        char *wanted = malloc(bytes), *given = malloc(bytes), *x = upload(s.x, (s.n + PAST) * s.size),
+             *y = upload(s.y, (s.n + PAST) * s.size), *index = upload(s.index, index_bytes * s.index_size),
+             *out = room(bytes + out_off);
+        assert_ok(run(&s, plans[0], s.x + off, s.y + off, s.index, wanted));
+        assert_ok(run(&s, plans[1], x + off, y + off, index, out + out_off));
+        assert_ok(tally_copy(gpu, given, out + out_off, bytes));
+        compare(&s, whole.out, seed, wanted, given);
+        if (s.desc.grouping == TALLY_SEGMENTS && random_below(&s.seed, 4) == 0)
+            are_refused(&s, plans[1], x + off, y + off, index, out + out_off, given);
+        tally_plan_destroy(plans[0]), tally_plan_destroy(plans[1]);
+        tally_free(gpu, x), tally_free(gpu, y), tally_free(gpu, index), tally_free(gpu, out);
+        free(s.offsets), free(s.x), free(s.y), free(s.index), free(wanted), free(given);
+    }
+}
+
+int main(int argc, char **argv) {
+    rounds = argc > 1 ? strtoull(argv[1], NULL, 10) : rounds;
+    most = argc > 2 ? strtoull(argv[2], NULL, 10) : most;
+    first_seed = argc > 3 ? strtoull(argv[3], NULL, 10) : first_seed;
+    const int code = open_devices();
+    if (code)
+        return close_devices(code);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(groups_have_the_cpus_results)};
+    return close_devices(cmocka_run_group_tests_name("random groups", tests, NULL, NULL));
+}
