@@ -62,6 +62,14 @@ minmax/inclusive/keys/f64/40003/i64:uniform:17
 var/inclusive/axis/f64/2x3001x5                              moments down columns
 std/inclusive/axis/f32/301x37x1                              and short rows
 logsumexp/reduce/keys/u8/40003+1,0/i32:uniform:30            bytes whose runs begin anywhere
+prod/reduce/axis/f32/1x4001x17+1,0                           few columns, as a stretch that begins anywhere
+argmin/reduce/axis/u8/2x8001x21+3,1
+var/reduce/axis/f32/1x5001x7
+sumsq/inclusive/axis/u64/2x3x585                             few rows, scanned
+sum/inclusive/axis/f32/3x4x1001+1,1
+norm_inf/inclusive/axis/i32/7x5452x2+2,4                     few columns, scanned in tiles of slabs
+var/inclusive/axis/f16/1x4002x160
+minmax/inclusive/axis/u8/2x9001x7+1,1
 """
 LIBTALLY, LIBSURVEY = sys.argv[1:]
 device = Gpu(Tally(LIBTALLY, "vulkan:0"), load_helper(LIBSURVEY), None)
