@@ -1,8 +1,11 @@
 /* Columns of few rows: a thread has COLUMNS_A_THREAD neighbours of them, whose results are stored together. Elements
- * are in no arrays, because drivers may keep arrays in memory. */
+ * are in no arrays, because drivers may keep arrays in memory. Instead, loops take what comes first, and the rest moves
+ * up: unrolled, that costs nothing, and one text of lift_bits() and lower() serves all elements. A text of each took
+ * the compiler of SwiftShader all memory (branches.h). */
 #if COMMUTES
 
-/* The same columns of each row. */
+const uint FEW = 4;
+/* The same columns of each row. Those of a reverse scan come last row first. */
 struct few_vectors {
     uvec4 a, b, c, d;
 };
@@ -27,9 +30,8 @@ uvec4 load_one(address at) {
     return uvec4(load_bits(at, IN_LOG), 0, 0);
 }
 /* Of all columns of a unit or of one. How they are aligned is asked once, as nothing must come between loads. */
-few_vectors load_few(address at, bool is_whole) {
+few_vectors load_few(address at, wide apart, bool is_whole) {
     const uint log = min(IN_LOG + 2, 4);
-    const wide apart = shifted_up(p.inner, IN_LOG);
     const uint either = at.x | (p.extent.x > 1 ? apart.x : 0);
     few_vectors rows = few_vectors(uvec4(0), uvec4(0), uvec4(0), uvec4(0));
     if (!is_whole)
@@ -43,6 +45,13 @@ few_vectors load_few(address at, bool is_whole) {
     else
         LOAD_FEW(load_in_words)
     return rows;
+}
+
+/* The columns after the first one. */
+uvec4 next_columns(uvec4 x) {
+    if (IN_LOG >= 2)
+        return IN_LOG == 3 ? x.zwxy : x.yzwx;
+    return IN_LOG == 1 ? uvec4(x.x >> 16 | x.y << 16, x.y >> 16, 0, 0) : uvec4(x.x >> 8, 0, 0, 0);
 }
 
 /* Four output elements, each pair of which is of 8 bytes or more, or the first two. */
@@ -67,115 +76,103 @@ void store_together(address to, uvec2 a, uvec2 b, uvec2 c, uvec2 d, uint count) 
         words_at(to).word[0] = a.x & ones | (b.x & ones) << 8 | (c.x & ones) << 16 | d.x << 24;
     }
 }
-/* The results of a unit, or of its first column alone. Rows of a scan may lie apart by no whole vectors. */
-void store_unit_of_few(address to, result_t r0, result_t r1, result_t r2, result_t r3, bool is_whole) {
+/* A row's results. */
+struct few_results {
+    result_t a, b, c, d;
+};
+few_results next_results(few_results r) {
+    return few_results(r.b, r.c, r.d, r.d);
+}
+/* After COLUMNS_A_THREAD of them the first one is r.a. */
+few_results with_result(few_results r, result_t last) {
+    return COLUMNS_A_THREAD == 4 ? few_results(r.b, r.c, r.d, last) : few_results(r.b, last, r.c, r.d);
+}
+/* Of all columns of a unit, or the one that is there. Rows of a scan may lie apart by no whole vectors. */
+void store_row(address to, few_results r, bool is_whole) {
     const uint each = COLUMNS_A_THREAD;
     if (!is_whole || (to.x & min(each * RESULT, 16) - 1) != 0) {
-        store_result(to, wide_of(0u), r0);
-        if (is_whole)
-            store_result(to, wide_of(1u), r1);
-        if (is_whole && each == 4) {
-            store_result(to, wide_of(2u), r2);
-            store_result(to, wide_of(3u), r3);
+        UNROLLED_LANES for (uint v = 0; v < each; v++) {
+            if (is_whole || v == each - 1)
+                store_result(to, wide_of(is_whole ? v : 0), r.a);
+            r = next_results(r);
         }
         return;
     }
 #if PER_RESULT == 2
-    store_together(to, r0.first, r0.second, r1.first, r1.second, 4);
+    store_together(to, r.a.first, r.a.second, r.b.first, r.b.second, 4);
     if (each == 4)
-        store_together(plus(to, 2 * RESULT), r2.first, r2.second, r3.first, r3.second, 4);
+        store_together(plus(to, 2 * RESULT), r.c.first, r.c.second, r.d.first, r.d.second, 4);
 #else
-    store_together(to, r0.first, r1.first, r2.first, r3.first, each);
+    store_together(to, r.a.first, r.b.first, r.c.first, r.d.first, each);
 #endif
 }
 
-lifted_t lift_few(uvec4 x, uint v, uint row) {
-    return lift_bits(pick(x, v, IN_LOG), uvec2(0), plus(p.before, row));
-}
-
-/* One column after the other, which takes few registers. */
-result_t fold_few(few_vectors x, uint v, wide column) {
-    lane_t lane = added(lane_identity(), lift_few(x.a, v, 0));
-    if (p.extent.x > 1)
-        lane = added(lane, lift_few(x.b, v, 1));
-    if (p.extent.x > 2)
-        lane = added(lane, lift_few(x.c, v, 2));
-    if (p.extent.x > 3)
-        lane = added(lane, lift_few(x.d, v, 3));
+result_t total_of_few(lane_t lane, wide column) {
     acc_t acc = widen(lane);
     if (given(p.carry))
-        acc = combine(read_slot(p.carry, plus(column, v)), acc);
+        acc = combine(read_slot(p.carry, column), acc);
     if (given(p.total))
-        write_slot(p.total, plus(column, v), acc);
+        write_slot(p.total, column, acc);
     return lower(acc, plus(p.before, p.extent), wide(0));
 }
-
-/* A scan's results of a column, of each row. */
-struct few_results {
-    result_t a, b, c, d;
-};
-result_t scan_row(inout acc_t run, uvec4 x, uint v, uint row) {
-    const acc_t next = combine(run, acc_of(lift_few(x, v, row)));
-    const uint count = (REVERSE ? p.extent.x - 1 - row : row) + (INCLUSIVE ? 1 : 0);
-    const result_t result = lower(INCLUSIVE ? next : run, plus(p.before, count), wide(0));
+/* What a scan has after the count-th row, or before it; 'run' is the value before it. */
+result_t scan_row(inout acc_t run, lifted_t lifted, uint count) {
+    const acc_t next = combine(run, acc_of(lifted));
+    const result_t result = lower(INCLUSIVE ? next : run, plus(p.before, count + (INCLUSIVE ? 1 : 0)), wide(0));
     run = next;
     return result;
-}
-few_results scan_few(few_vectors x, uint v, wide column) {
-    few_results results;
-    acc_t run = base_of(plus(column, v));
-    if (REVERSE && p.extent.x > 3)
-        results.d = scan_row(run, x.d, v, 3);
-    if (REVERSE && p.extent.x > 2)
-        results.c = scan_row(run, x.c, v, 2);
-    if (REVERSE && p.extent.x > 1)
-        results.b = scan_row(run, x.b, v, 1);
-    results.a = scan_row(run, x.a, v, 0);
-    if (!REVERSE && p.extent.x > 1)
-        results.b = scan_row(run, x.b, v, 1);
-    if (!REVERSE && p.extent.x > 2)
-        results.c = scan_row(run, x.c, v, 2);
-    if (!REVERSE && p.extent.x > 3)
-        results.d = scan_row(run, x.d, v, 3);
-    if (given(p.total))
-        write_slot(p.total, plus(column, v), run);
-    return results;
 }
 
 /* The columns of a unit, or its first one: 'element' and 'column' are the first ones. */
 void give_few(wide element, wide column, bool is_whole) {
-    const uint each = COLUMNS_A_THREAD;
-    const few_vectors x = load_few(element_at(p.x, element), is_whole);
-    if (IS_SCAN) {
-        const wide apart = times(p.inner, RESULT);
-        const address to = plus(p.out_at, times(element, RESULT));
-        const few_results r0 = scan_few(x, 0, column);
-        few_results r1 = r0, r2 = r0, r3 = r0;
-        if (is_whole)
-            r1 = scan_few(x, 1, column);
-        if (is_whole && each == 4) {
-            r2 = scan_few(x, 2, column);
-            r3 = scan_few(x, 3, column);
+    const uint each = COLUMNS_A_THREAD, extent = p.extent.x;
+    const wide back = REVERSE ? times(p.inner, extent - 1) : wide(0);
+    const wide apart = REVERSE ? minus(wide(0), p.inner) : p.inner, first = plus(element, back);
+    few_vectors x = load_few(element_at(p.x, first), shifted_up(apart, IN_LOG), is_whole);
+    few_results r0, r1, r2, r3; /* of a reduction, the first ones alone */
+    UNROLLED_LANES for (uint v = 0; v < each; v++) if (is_whole || v == each - 1) {
+        const wide own = plus(column, is_whole ? v : 0);
+        acc_t run = identity();
+        if (IS_SCAN)
+            run = base_of(own);
+        lane_t lane = lane_identity();
+        few_vectors left = x;
+        result_t result;
+        UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
+            if (k < extent) {
+                const uint row = REVERSE ? extent - 1 - k : k;
+                const lifted_t lifted = lift_bits(pick(left.a, 0, IN_LOG), uvec2(0), plus(p.before, row));
+                if (IS_SCAN)
+                    result = scan_row(run, lifted, k);
+                else
+                    lane = added(lane, lifted);
+            }
+            left = few_vectors(left.b, left.c, left.d, left.a);
+            if (IS_SCAN) {
+                const few_results done = with_result(r0, result);
+                r0 = r1;
+                r1 = r2;
+                r2 = r3;
+                r3 = done;
+            }
         }
-        store_unit_of_few(to, r0.a, r1.a, r2.a, r3.a, is_whole);
-        if (p.extent.x > 1)
-            store_unit_of_few(plus(to, apart), r0.b, r1.b, r2.b, r3.b, is_whole);
-        if (p.extent.x > 2)
-            store_unit_of_few(plus(to, times(apart, 2u)), r0.c, r1.c, r2.c, r3.c, is_whole);
-        if (p.extent.x > 3)
-            store_unit_of_few(plus(to, times(apart, 3u)), r0.d, r1.d, r2.d, r3.d, is_whole);
+        if (!IS_SCAN)
+            r0 = with_result(r0, total_of_few(lane, own));
+        else if (given(p.total))
+            write_slot(p.total, own, run);
+        x = few_vectors(next_columns(x.a), next_columns(x.b), next_columns(x.c), next_columns(x.d));
+    }
+    if (!IS_SCAN && given(p.total))
         return;
+    address to = plus(p.out_at, times(IS_SCAN ? first : column, RESULT));
+    UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
+        if (k < (IS_SCAN ? extent : 1))
+            store_row(to, r0, is_whole);
+        to = plus(to, times(apart, RESULT));
+        r0 = r1;
+        r1 = r2;
+        r2 = r3;
     }
-    const result_t r0 = fold_few(x, 0, column);
-    result_t r1 = r0, r2 = r0, r3 = r0;
-    if (is_whole)
-        r1 = fold_few(x, 1, column);
-    if (is_whole && each == 4) {
-        r2 = fold_few(x, 2, column);
-        r3 = fold_few(x, 3, column);
-    }
-    if (!given(p.total))
-        store_unit_of_few(plus(p.out_at, times(column, RESULT)), r0, r1, r2, r3, is_whole);
 }
 
 /* A slab has p.width units. They begin where results may be stored together, so those at the ends of a slab may be cut
@@ -193,14 +190,11 @@ void few_rows() {
         const wide begin = times(unit, each), end = plus(p.inner, ahead);
         if (!less(columns, p.columns) || !less(begin, end))
             continue;
-        if (!is_below(begin, ahead) && !less(end, plus(begin, each))) {
-            give_few(plus(elements, minus(begin, ahead)), plus(columns, minus(begin, ahead)), true);
-            continue;
-        }
-        for (uint v = 0; v < each; v++) {
+        const bool is_whole = !is_below(begin, ahead) && !less(end, plus(begin, each));
+        for (uint v = 0; v < each; v += is_whole ? each : 1) {
             const wide at = plus(begin, v);
             if (!is_below(at, ahead) && less(at, end))
-                give_few(plus(elements, minus(at, ahead)), plus(columns, minus(at, ahead)), false);
+                give_few(plus(elements, minus(at, ahead)), plus(columns, minus(at, ahead)), is_whole);
         }
     }
 }
