@@ -33,7 +33,8 @@ enum {
     NARROW_GROUPS = 2112,   /* workgroups of narrow_columns(), */
     LEAST_NARROW = 1 << 16, /* and bytes of a slab: of fewer, folding lanes is most of the work */
     MOST_MERGED = 1024,     /* bytes of a row whose results' words several threads would merge */
-    FEW_ROWS = 4,           /* few_vectors of few_rows.comp */
+    FEW_ROWS = 4,           /* few_vectors of few_rows.comp, */
+    MOST_UNIT = 32,         /* and the bytes of its few_results */
     WORD_UNITS = 256,       /* columns: of fewer, one unit more is too many */
     SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,     /* workgroups; segments of 8: 0.32, 1024: 0.30 */
@@ -166,10 +167,11 @@ static uint64_t slab_cells(uint32_t block, const tally_computation *c) {
  * 9 1.26. */
 static bool takes_few_rows(const tally_computation *c, const tally_vulkan_cut *cut) {
     const bool scans = tally_is_scan(c);
-    const uint64_t row = cut->inner * c->out_bytes * c->per_result; /* of results, whose words must not be merged */
+    const uint64_t result = c->out_bytes * c->per_result, row = cut->inner * result; /* words must not be merged */
     return tally_vulkan_has_few(c->monoid) && !(scans && tally_vulkan_takes_moments(c)) && cut->extent &&
            cut->extent <= FEW_ROWS && cut->inner * c->in_bytes >= WIDE_ROW &&
            (c->out_bytes >= sizeof(uint32_t) || c->in_bytes <= sizeof(uint32_t)) &&
+           columns_a_thread(c) * result <= MOST_UNIT &&
            (!scans || c->out_bytes >= sizeof(uint32_t) || cut->extent == 1 || row % 16 == 0);
 }
 

@@ -54,125 +54,125 @@ uvec4 next_columns(uvec4 x) {
     return IN_LOG == 1 ? uvec4(x.x >> 16 | x.y << 16, x.y >> 16, 0, 0) : uvec4(x.x >> 8, 0, 0, 0);
 }
 
-/* Four output elements, each pair of which is of 8 bytes or more, or the first two. */
-void store_together(address to, uvec2 a, uvec2 b, uvec2 c, uvec2 d, uint count) {
-    const uint log = OUT_LOG, ones = log == 0 ? 255u : 65535u;
-    if (log == 3) {
-        vectors_at(to).vector[0] = uvec4(a, b);
-        if (count == 4)
-            vectors_at(to).vector[1] = uvec4(c, d);
-    } else if (log == 2) {
-        if (count == 4)
-            vectors_at(to).vector[0] = uvec4(a.x, b.x, c.x, d.x);
-        else
-            pairs_at(to).pair[0] = uvec2(a.x, b.x);
-    } else if (log == 1) {
-        const uint low = a.x & ones | b.x << 16;
-        if (count == 4)
-            pairs_at(to).pair[0] = uvec2(low, c.x & ones | d.x << 16);
-        else
-            words_at(to).word[0] = low;
-    } else {
-        words_at(to).word[0] = a.x & ones | (b.x & ones) << 8 | (c.x & ones) << 16 | d.x << 24;
-    }
-}
-/* A row's results. */
+/* The bytes of a unit's results in a row, 4, 8, 16 or 32 (path.c). */
+#define UNIT_BYTES (COLUMNS_A_THREAD * RESULT)
 struct few_results {
-    result_t a, b, c, d;
+    uvec4 low, high;
 };
-few_results next_results(few_results r) {
-    return few_results(r.b, r.c, r.d, r.d);
-}
-/* After COLUMNS_A_THREAD of them the first one is r.a. */
+/* The results of one more column, after the others; what is first goes. */
 few_results with_result(few_results r, result_t last) {
-    return COLUMNS_A_THREAD == 4 ? few_results(r.b, r.c, r.d, last) : few_results(r.b, last, r.c, r.d);
+    const uint log = OUT_LOG;
+    uvec4 own = uvec4(last.first, last.second);
+#if PER_RESULT == 2
+    if (log < 2)
+        own.x = own.x & (log == 0 ? 255u : 65535u) | own.z << (8u << log);
+    else if (log == 2)
+        own.y = own.z;
+#endif
+    if (UNIT_BYTES == 32)
+        return RESULT == 8 ? few_results(uvec4(r.low.zw, r.high.xy), uvec4(r.high.zw, own.xy))
+                           : few_results(r.high, own);
+    if (UNIT_BYTES == 16)
+        r.low = RESULT == 8 ? uvec4(r.low.zw, own.xy) : uvec4(r.low.yzw, own.x);
+    else if (RESULT == 4)
+        r.low.xy = uvec2(r.low.y, own.x);
+    else if (RESULT == 2)
+        r.low.xy = uvec2(r.low.x >> 16 | r.low.y << 16, r.low.y >> 16 | own.x << 16);
+    else
+        r.low.x = r.low.x >> 8 | own.x << 24;
+    return r;
 }
-/* Of all columns of a unit, or the one that is there. Rows of a scan may lie apart by no whole vectors. */
+/* All or only the first one. Rows of a scan may lie apart by no whole vectors. */
 void store_row(address to, few_results r, bool is_whole) {
-    const uint each = COLUMNS_A_THREAD;
-    if (!is_whole || (to.x & min(each * RESULT, 16) - 1) != 0) {
-        UNROLLED_LANES for (uint v = 0; v < each; v++) {
-            if (is_whole || v == each - 1)
-                store_result(to, wide_of(is_whole ? v : 0), r.a);
-            r = next_results(r);
-        }
+    const uint count = is_whole ? UNIT_BYTES : RESULT;
+    if (!is_whole || (to.x & min(UNIT_BYTES, 16) - 1) != 0) {
+        store_bytes(to, r.low, min(count, 16));
+        if (count > 16)
+            store_bytes(plus(to, 16), r.high, count - 16);
         return;
     }
-#if PER_RESULT == 2
-    store_together(to, r.a.first, r.a.second, r.b.first, r.b.second, 4);
-    if (each == 4)
-        store_together(plus(to, 2 * RESULT), r.c.first, r.c.second, r.d.first, r.d.second, 4);
-#else
-    store_together(to, r.a.first, r.b.first, r.c.first, r.d.first, each);
-#endif
+    if (UNIT_BYTES == 4)
+        words_at(to).word[0] = r.low.x;
+    else if (UNIT_BYTES == 8)
+        pairs_at(to).pair[0] = r.low.xy;
+    else
+        vectors_at(to).vector[0] = r.low;
+    if (UNIT_BYTES == 32)
+        vectors_at(to).vector[1] = r.high;
 }
 
-result_t total_of_few(lane_t lane, wide column) {
-    acc_t acc = widen(lane);
-    if (given(p.carry))
-        acc = combine(read_slot(p.carry, column), acc);
-    if (given(p.total))
-        write_slot(p.total, column, acc);
-    return lower(acc, plus(p.before, p.extent), wide(0));
+few_vectors next_rows(few_vectors x) {
+    return few_vectors(x.b, x.c, x.d, x.d);
 }
-/* What a scan has after the count-th row, or before it; 'run' is the value before it. */
-result_t scan_row(inout acc_t run, lifted_t lifted, uint count) {
-    const acc_t next = combine(run, acc_of(lifted));
-    const result_t result = lower(INCLUSIVE ? next : run, plus(p.before, count + (INCLUSIVE ? 1 : 0)), wide(0));
-    run = next;
-    return result;
+lifted_t lift_first(uvec4 x, uint row) {
+    return lift_bits(pick(x, 0, IN_LOG), uvec2(0), plus(p.before, row));
+}
+
+/* Reduces the columns of a unit, or its first one, one after the other, which takes few registers. */
+void fold_few(few_vectors x, wide column, bool is_whole) {
+    few_results r = few_results(uvec4(0), uvec4(0));
+    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+        lane_t lane = lane_identity();
+        few_vectors left = x;
+        UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
+            if (k < p.extent.x)
+                lane = added(lane, lift_first(left.a, k));
+            left = next_rows(left);
+        }
+        acc_t acc = widen(lane);
+        if (is_whole || v == 0) {
+            if (given(p.carry))
+                acc = combine(read_slot(p.carry, plus(column, v)), acc);
+            if (given(p.total))
+                write_slot(p.total, plus(column, v), acc);
+        }
+        r = with_result(r, lower(acc, plus(p.before, p.extent), wide(0)));
+        x = few_vectors(next_columns(x.a), next_columns(x.b), next_columns(x.c), next_columns(x.d));
+    }
+    if (!given(p.total))
+        store_row(plus(p.out_at, times(column, RESULT)), r, is_whole);
+}
+
+/* A scan's values of the columns. */
+struct few_runs {
+    acc_t a, b, c, d;
+};
+few_runs with_run(few_runs r, acc_t last) {
+    return COLUMNS_A_THREAD == 4 ? few_runs(r.b, r.c, r.d, last) : few_runs(r.b, last, r.c, r.d);
+}
+/* Scans the columns of a unit, or its first one, row by row. Their results begin at 'to' and lie 'apart'. */
+void scan_few(few_vectors x, address to, wide apart, wide column, bool is_whole) {
+    const uint each = COLUMNS_A_THREAD, extent = p.extent.x;
+    few_runs runs = few_runs(identity(), identity(), identity(), identity());
+    UNROLLED_LANES for (uint v = 0; v < each; v++) runs = with_run(runs, base_of(plus(column, is_whole ? v : 0)));
+    UNROLLED_LANES for (uint k = 0; k < FEW; k++) if (k < extent) {
+        few_results r = few_results(uvec4(0), uvec4(0));
+        UNROLLED_LANES for (uint v = 0; v < each; v++) {
+            const acc_t next = combine(runs.a, acc_of(lift_first(x.a, REVERSE ? extent - 1 - k : k)));
+            r = with_result(r, lower(INCLUSIVE ? next : runs.a, plus(p.before, k + (INCLUSIVE ? 1 : 0)), wide(0)));
+            runs = with_run(runs, next);
+            x.a = next_columns(x.a);
+        }
+        store_row(to, r, is_whole);
+        to = plus(to, times(apart, RESULT));
+        x = next_rows(x);
+    }
+    UNROLLED_LANES for (uint v = 0; v < each && given(p.total); v++) {
+        if (is_whole || v == 0)
+            write_slot(p.total, plus(column, v), runs.a);
+        runs = with_run(runs, runs.a);
+    }
 }
 
 /* The columns of a unit, or its first one: 'element' and 'column' are the first ones. */
 void give_few(wide element, wide column, bool is_whole) {
-    const uint each = COLUMNS_A_THREAD, extent = p.extent.x;
-    const wide back = REVERSE ? times(p.inner, extent - 1) : wide(0);
-    const wide apart = REVERSE ? minus(wide(0), p.inner) : p.inner, first = plus(element, back);
-    few_vectors x = load_few(element_at(p.x, first), shifted_up(apart, IN_LOG), is_whole);
-    few_results r0, r1, r2, r3; /* of a reduction, the first ones alone */
-    UNROLLED_LANES for (uint v = 0; v < each; v++) if (is_whole || v == each - 1) {
-        const wide own = plus(column, is_whole ? v : 0);
-        acc_t run = identity();
-        if (IS_SCAN)
-            run = base_of(own);
-        lane_t lane = lane_identity();
-        few_vectors left = x;
-        result_t result;
-        UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
-            if (k < extent) {
-                const uint row = REVERSE ? extent - 1 - k : k;
-                const lifted_t lifted = lift_bits(pick(left.a, 0, IN_LOG), uvec2(0), plus(p.before, row));
-                if (IS_SCAN)
-                    result = scan_row(run, lifted, k);
-                else
-                    lane = added(lane, lifted);
-            }
-            left = few_vectors(left.b, left.c, left.d, left.a);
-            if (IS_SCAN) {
-                const few_results done = with_result(r0, result);
-                r0 = r1;
-                r1 = r2;
-                r2 = r3;
-                r3 = done;
-            }
-        }
-        if (!IS_SCAN)
-            r0 = with_result(r0, total_of_few(lane, own));
-        else if (given(p.total))
-            write_slot(p.total, own, run);
-        x = few_vectors(next_columns(x.a), next_columns(x.b), next_columns(x.c), next_columns(x.d));
-    }
-    if (!IS_SCAN && given(p.total))
-        return;
-    address to = plus(p.out_at, times(IS_SCAN ? first : column, RESULT));
-    UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
-        if (k < (IS_SCAN ? extent : 1))
-            store_row(to, r0, is_whole);
-        to = plus(to, times(apart, RESULT));
-        r0 = r1;
-        r1 = r2;
-        r2 = r3;
-    }
+    const wide apart = REVERSE ? minus(wide(0), p.inner) : p.inner;
+    const wide first = REVERSE ? plus(element, times(p.inner, p.extent.x - 1)) : element;
+    const few_vectors x = load_few(element_at(p.x, first), shifted_up(apart, IN_LOG), is_whole);
+    if (IS_SCAN)
+        scan_few(x, plus(p.out_at, times(first, RESULT)), apart, column, is_whole);
+    else
+        fold_few(x, column, is_whole);
 }
 
 /* A slab has p.width units. They begin where results may be stored together, so those at the ends of a slab may be cut
@@ -186,7 +186,7 @@ void few_rows() {
         const wide columns = times(slab, p.inner), elements = times(columns, p.extent); /* before the slab */
         const address to = plus(p.out_at, times(IS_SCAN ? elements : columns, RESULT));
         /* columns of the first unit that are not there */
-        const uint ahead = (to.x & RESULT - 1) == 0 ? (to.x & min(each * RESULT, 16) - 1) / RESULT : 0;
+        const uint ahead = (to.x & RESULT - 1) == 0 ? (to.x & min(UNIT_BYTES, 16) - 1) / RESULT : 0;
         const wide begin = times(unit, each), end = plus(p.inner, ahead);
         if (!less(columns, p.columns) || !less(begin, end))
             continue;
