@@ -47,13 +47,6 @@ few_vectors load_few(address at, wide apart, bool is_whole) {
     return rows;
 }
 
-/* The columns after the first one. */
-uvec4 next_columns(uvec4 x) {
-    if (IN_LOG >= 2)
-        return IN_LOG == 3 ? x.zwxy : x.yzwx;
-    return IN_LOG == 1 ? uvec4(x.x >> 16 | x.y << 16, x.y >> 16, 0, 0) : uvec4(x.x >> 8, 0, 0, 0);
-}
-
 /* The bytes of a unit's results in a row, 4, 8, 16 or 32 (path.c). */
 #define UNIT_BYTES (COLUMNS_A_THREAD * RESULT)
 struct few_results {

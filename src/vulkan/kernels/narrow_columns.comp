@@ -12,6 +12,13 @@ uvec4 load_in_words(address at) {
     return load_within_words(at, min(IN_LOG + 2, 4));
 }
 
+/* The columns after the first one. */
+uvec4 next_columns(uvec4 x) {
+    if (IN_LOG >= 2)
+        return IN_LOG == 3 ? x.zwxy : x.yzwx;
+    return IN_LOG == 1 ? uvec4(x.x >> 16 | x.y << 16, x.y >> 16, 0, 0) : uvec4(x.x >> 8, 0, 0, 0);
+}
+
 /* Some elements of a chunk that are not in whole units: of the thread's column. */
 acc_t add_apart(acc_t acc, wide first, wide row, uint begin, uint end) {
     const uint inner = p.inner.x;
@@ -26,7 +33,7 @@ acc_t add_apart(acc_t acc, wide first, wide row, uint begin, uint end) {
 
 #if MOST_COLUMNS > 1
 /* A thread's units that are on their way, and what it has of each column. These are no arrays, because drivers may keep
- * arrays in memory. */
+ * arrays in memory: loops take what comes first, and the rest moves up. */
 struct units_t {
     uvec4 a, b, c, d, e, f, g, h;
 };
@@ -38,8 +45,8 @@ struct narrow_lane {
 narrow_lane narrow_identity() {
     return narrow_lane(last_value(), THREAD);
 }
-void add_narrow(inout narrow_lane lane, uvec4 x, uint v, uint unit) {
-    const VALUE value = value_of_bits(pick(x, v, IN_LOG));
+void add_narrow(inout narrow_lane lane, uvec4 x, uint unit) {
+    const VALUE value = value_of_bits(pick(x, 0, IN_LOG));
     if (goes_before(value, lane.best))
         lane = narrow_lane(value, unit);
 }
@@ -50,8 +57,8 @@ acc_t narrow_result(narrow_lane lane, stretch s, uint ahead, uint v) {
 #else
 #define narrow_lane     lane_t
 #define narrow_identity lane_identity
-void add_narrow(inout lane_t lane, uvec4 x, uint v, uint unit) {
-    lane = added(lane, lift_bits(pick(x, v, IN_LOG), uvec2(0), wide(0)));
+void add_narrow(inout lane_t lane, uvec4 x, uint unit) {
+    lane = added(lane, lift_bits(pick(x, 0, IN_LOG), uvec2(0), wide(0)));
 }
 acc_t narrow_result(lane_t lane, stretch s, uint ahead, uint v) {
     return widen(lane);
@@ -63,22 +70,21 @@ struct narrow_lanes {
 narrow_lanes no_lanes() {
     return narrow_lanes(narrow_identity(), narrow_identity(), narrow_identity(), narrow_identity());
 }
-void add_unit(inout narrow_lanes lanes, uvec4 x, uint unit, uint count) {
-    if (unit >= count)
-        return;
-    add_narrow(lanes.a, x, 0, unit);
-    add_narrow(lanes.b, x, 1, unit);
-    if (COLUMNS_A_THREAD == 4) {
-        add_narrow(lanes.c, x, 2, unit);
-        add_narrow(lanes.d, x, 3, unit);
+narrow_lanes with_lane(narrow_lanes l, narrow_lane last) {
+    return COLUMNS_A_THREAD == 4 ? narrow_lanes(l.b, l.c, l.d, last) : narrow_lanes(l.b, last, l.c, l.d);
+}
+void add_unit(inout narrow_lanes lanes, uvec4 x, uint unit) {
+    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+        narrow_lane lane = lanes.a;
+        add_narrow(lane, x, unit);
+        lanes = with_lane(lanes, lane);
+        x = next_columns(x);
     }
 }
 void combine_lanes(narrow_lanes lanes, stretch s, uint ahead, inout acc_t acc[MOST_COLUMNS]) {
-    acc[0] = combine(acc[0], narrow_result(lanes.a, s, ahead, 0));
-    acc[1] = combine(acc[1], narrow_result(lanes.b, s, ahead, 1));
-    if (COLUMNS_A_THREAD == 4) {
-        acc[2] = combine(acc[2], narrow_result(lanes.c, s, ahead, 2));
-        acc[3] = combine(acc[3], narrow_result(lanes.d, s, ahead, 3));
+    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+        acc[v] = combine(acc[v], narrow_result(lanes.a, s, ahead, v));
+        lanes = with_lane(lanes, lanes.a);
     }
 }
 
@@ -99,21 +105,18 @@ void fold_units(stretch s, uint threads, uint ahead, inout acc_t acc[MOST_COLUMN
     narrow_lanes lanes = no_lanes();
     uint held = 0;
     for (uint unit = THREAD; unit < s.count; unit += 8 * threads) {
-        const units_t x = load_units(s.x, unit, threads, s.count);
+        units_t x = load_units(s.x, unit, threads, s.count);
         held += 8;
         if (CHOOSES == 0 && held > LANE_LIMIT) {
             combine_lanes(lanes, s, ahead, acc);
             lanes = no_lanes();
             held = 8;
         }
-        add_unit(lanes, x.a, unit, s.count);
-        add_unit(lanes, x.b, unit + threads, s.count);
-        add_unit(lanes, x.c, unit + 2 * threads, s.count);
-        add_unit(lanes, x.d, unit + 3 * threads, s.count);
-        add_unit(lanes, x.e, unit + 4 * threads, s.count);
-        add_unit(lanes, x.f, unit + 5 * threads, s.count);
-        add_unit(lanes, x.g, unit + 6 * threads, s.count);
-        add_unit(lanes, x.h, unit + 7 * threads, s.count);
+        UNROLLED_LANES for (uint u = 0; u < 8; u++) {
+            if (unit + u * threads < s.count)
+                add_unit(lanes, x.a, unit + u * threads);
+            x = units_t(x.b, x.c, x.d, x.e, x.f, x.g, x.h, x.h);
+        }
     }
     if (THREAD < s.count)
         combine_lanes(lanes, s, ahead, acc);
@@ -143,30 +146,28 @@ void narrow_columns() {
         const uint elements = length * inner, apart = min(0u - first.x & each - 1, elements);
         const uint units = (elements - apart) / each;
         acc_t acc[MOST_COLUMNS], total = identity();
-        UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++)
-            acc[v] = identity();
+        UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++) acc[v] = identity();
         if (THREAD < threads)
             fold_units(stretch_of(plus(first, apart), units, row), threads, apart, acc);
         const uint place = (THREAD + inner - apart % inner) % inner; /* of the column's first lane among all */
-        UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++)
-            if (v < each) {
-                acc_t own = acc[v];
-                barrier(); /* earlier use of the memory */
-                shared_slots[THREAD] = own;
-                for (uint count = threads / period; count > 1;) {
-                    const uint left = (count + 1) / 2;
-                    barrier();
-                    if (THREAD < (count - left) * period) {
-                        own = combine(own, shared_slots[THREAD + left * period]);
-                        shared_slots[THREAD] = own;
-                    }
-                    count = left;
-                }
+        UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++) if (v < each) {
+            acc_t own = acc[v];
+            barrier(); /* earlier use of the memory */
+            shared_slots[THREAD] = own;
+            for (uint count = threads / period; count > 1;) {
+                const uint left = (count + 1) / 2;
                 barrier();
-                for (uint at = place; at < each * period && THREAD < inner; at += inner)
-                    if (at % each == v)
-                        total = combine(total, shared_slots[at / each]);
+                if (THREAD < (count - left) * period) {
+                    own = combine(own, shared_slots[THREAD + left * period]);
+                    shared_slots[THREAD] = own;
+                }
+                count = left;
             }
+            barrier();
+            for (uint at = place; at < each * period && THREAD < inner; at += inner)
+                if (at % each == v)
+                    total = combine(total, shared_slots[at / each]);
+        }
         if (THREAD < inner) {
             total = add_apart(total, first, row, 0, apart);
             total = add_apart(total, first, row, apart + units * each, elements);
