@@ -189,7 +189,9 @@ static bool cut_slabs(uint32_t block, const tally_computation *c, tally_vulkan_c
         cut->inner > cells || cut->extent > cells / cut->inner)
         return false;
     const uint64_t slab = cut->extent * cut->inner, slabs = cut->columns / cut->inner;
-    const uint64_t rows = most(1, least(cells / slab, divide_up(slabs, GROUPS))), columns = rows * cut->inner;
+    const bool is_packed = !tally_is_scan(c) && c->in_bytes < sizeof(uint32_t);
+    const uint64_t room = cells * (is_packed ? sizeof(uint32_t) / c->in_bytes : 1);
+    const uint64_t rows = most(1, least(room / slab, divide_up(slabs, GROUPS))), columns = rows * cut->inner;
     uint64_t team = 1;
     while (2 * team * columns <= block && 2 * team <= cut->extent)
         team *= 2;

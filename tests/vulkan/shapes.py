@@ -44,6 +44,9 @@ minmax/reduce/axis/u8/3x2x401+1,1
 bxor/reduce/axis/u32/9x4x66+1,0                              rows that end in the middle of a vector
 dot/reduce/axis/f32/3x19x302+1,0
 max/reduce/axis/f16/3x21x333+1,0                             or of a word
+dot/reduce/axis/i8/4001x3x3+3,1                              narrow elements of slabs, in words of two arrays
+band/reduce/axis/u8/20011x3x3+1,2                            more slabs of them than there are cells
+max/reduce/axis/bf16/301x41x9+1,1
 norm1/reduce/axis/f64/40x61x3+1,0                            fewer columns than a vector has
 sum/reduce/axis/f64/3x103x1501
 bor/exclusive/axis/i8/3x60x3003+3,0                          scanned as words

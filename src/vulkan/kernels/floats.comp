@@ -170,13 +170,17 @@ double double_of(uvec2 bits, uint type) {
     }
     return double(uintBitsToFloat(word));
 }
+/* Words become the low bits of 2^84 and 2^52, which are taken off again, so that one addition rounds. A conversion is a
+ * quarter as fast as an addition. */
 double double_of_integer(wide x, bool is_signed) {
-    return (is_signed ? double(int(x.y)) : double(x.y)) * 4294967296.0lf + double(x.x);
+    const uint flip = is_signed ? 0x80000000u : 0;
+    const double high =
+        packDouble2x32(uvec2(x.y ^ flip, 0x45300000u)) - packDouble2x32(uvec2(flip | 0x100000u, 0x45300000u));
+    return high + packDouble2x32(uvec2(x.x, 0x43300000u));
 }
 wide magnitude_bits(double x) {
     return unpackDouble2x32(x) & wide(~0u, 0x7fffffffu);
 }
-/* The integer becomes the low bits of 2^52, which is taken off again. A conversion is a quarter as fast as an addition. */
 double double_of_word(uint x, bool is_signed) {
     const uint flip = is_signed ? 0x80000000u : 0;
     return packDouble2x32(uvec2(x ^ flip, 0x43300000u)) - packDouble2x32(uvec2(flip, 0x43300000u));

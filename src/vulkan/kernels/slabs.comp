@@ -24,6 +24,18 @@ uvec2 cell(uint at) {
     return uvec2(cells[spread(at)], two_words ? cells[spread(at + plane)] : 0);
 }
 
+/* Narrow elements of a reduction stay packed: cells are the words of the vectors that have them, so that a tile has as
+ * many bytes of these as of others. In scans neighbours' results would meet in a word. */
+#define IS_PACKED (!IS_SCAN && IN_LOG < 2)
+uint first_byte, second_byte; /* where the first element and the first partner begin in the first of their words */
+uvec2 packed_cell(uint words, uint byte) {
+    const uint word = words + byte / 4, at = byte & 3u;
+    uint bits = cells[spread(word)] >> 8 * at;
+    if (IN_LOG == 1 && at == 3)
+        bits |= cells[spread(word + 1)] << 8;
+    return uvec2(bits & (IN_LOG == 1 ? 65535u : 255u), 0);
+}
+
 /* Columns of a stretch: their elements are neighbours in memory, as are their results. */
 struct some_slabs {
     wide first;
@@ -71,20 +83,32 @@ void load_stretch(address array, wide first, uint elements, out uvec4 x[STAGE_VE
     }
 }
 
-void put_stretch(address array, wide first, uint elements, uvec4 x[STAGE_VECTORS], uint to) {
+/* Returns where the first element begins in its vector. */
+uint put_stretch(address array, wide first, uint elements, uvec4 x[STAGE_VECTORS], uint to) {
     const uint log = IN_LOG, vector = 16u >> log;
     const address from = element_at(array, first);
+    const uint byte = from.x & 15u;
+    if (IS_PACKED) {
+        UNROLLED_LANES for (uint u = 0; u < STAGE_VECTORS; u++) {
+            const uint v = u * BLOCK + THREAD;
+            UNROLLED_LANES for (uint k = 0; k < 4; k++)
+                if (16 * v < byte + (elements << log))
+                    cells[spread(to + 4 * v + k)] = x[u][k];
+        }
+        return byte;
+    }
     if ((from.x & (1u << log) - 1u) != 0) { /* elements lie in two vectors */
         for (uint e = THREAD; e < elements; e += BLOCK)
             put_cell(to + e, load_bits(plus(from, e << log), log));
-        return;
+        return byte;
     }
     UNROLLED_LANES for (uint u = 0; u < STAGE_VECTORS; u++) {
-        const uint e = (u * BLOCK + THREAD) * vector - ((from.x & 15u) >> log);
+        const uint e = (u * BLOCK + THREAD) * vector - (byte >> log);
         UNROLLED_LANES for (uint k = 0; k < vector; k++)
             if (e + k < elements) /* below 0 it is large */
                 put_cell(to + e + k, pick(x[u], k, log));
     }
+    return byte;
 }
 
 /* Of the columns, or of what a tile has of them. */
@@ -92,6 +116,10 @@ uint staged_rows;
 wide rows_ahead;   /* rows in memory before these */
 wide rows_counted; /* logical ones */
 lifted_t lift_cell(uint at, uint row) {
+    if (IS_PACKED) {
+        const uvec2 partner = TWO_INPUTS ? packed_cell(second, second_byte + (at << IN_LOG)) : uvec2(0);
+        return lift_bits(packed_cell(0, first_byte + (at << IN_LOG)), partner, plus(rows_ahead, row));
+    }
     return lift_bits(cell(at), TWO_INPUTS ? cell(second + at) : uvec2(0), plus(rows_ahead, row));
 }
 /* The cell of a column's first element. */
@@ -277,9 +305,9 @@ void slabs() {
             return;
         barrier(); /* earlier use of the memory */
         now = next;
-        put_stretch(p.x, first_of_slabs(now), now.count * p.extent.x, x, 0);
+        first_byte = put_stretch(p.x, first_of_slabs(now), now.count * p.extent.x, x, 0);
         if (TWO_INPUTS)
-            put_stretch(p.y, first_of_slabs(now), now.count * p.extent.x, y, second);
+            second_byte = put_stretch(p.y, first_of_slabs(now), now.count * p.extent.x, y, second);
         barrier();
         group += group_count();
         next = slabs_of(group);
