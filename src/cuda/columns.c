@@ -20,8 +20,7 @@ enum {
     ROWS_A_THREAD = 16,  /* of a panel at least, or fewer if there would be fewer blocks than multiprocessors: */
     LEAST_LOADS = 6,     /* if it waits for memory at least so often with all rows */
     PANEL_BLOCKS = 4,    /* that a multiprocessor holds at a time */
-    CLUSTER = 8,         /* blocks of a cluster at most, as in fold_columns.cu, */
-    MORE_LOADS = 2,      /* and how much oftener a thread may wait for memory then */
+    MORE_LOADS = 2,      /* how much oftener a thread may wait for memory where a cluster has a panel */
     MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
 
@@ -222,7 +221,8 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     uint64_t chunks = least(wanted, shape->extent / groups / rows_of_thread(device, c, cut, panels, shape->extent));
     chunks = most(1, least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
-    const uint64_t in_cluster = least(chunks, CLUSTER), ahead = rows_ahead(c, cut), rows = shape->extent / groups;
+    const uint64_t in_cluster = least(chunks, TALLY_CUDA_CLUSTER), ahead = rows_ahead(c, cut),
+                   rows = shape->extent / groups;
     /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
     const bool is_cluster =
         device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && chunks > 1 &&

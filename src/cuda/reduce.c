@@ -14,7 +14,6 @@ enum {
     LEAST_CHUNKS = 4,
 
     CLUSTER_VECTORS = 1 << 15, /* a reduction of no more vectors is one cluster's */
-    CLUSTER = 8,               /* blocks, as in cluster.cu */
     CLUSTER_UNROLL = 4,        /* vectors, as in cluster.cu */
 
     /* A reduction of at most this many vectors starts while the previous kernel in the stream still ends. This saves
@@ -74,8 +73,8 @@ void tally_cuda_rows_cut(const tally_cuda_device *device, const tally_cuda_sizes
         const uint64_t of_cluster =
             (uint64_t)sizes->cluster_threads * sizes->vector * least(sizes->unroll, CLUSTER_UNROLL);
         cut->rows.in_cluster = true;
-        cut->rows.blocks = CLUSTER;
-        cut->rows.chunk = round_up(divide_up(extent, CLUSTER), of_cluster);
+        cut->rows.blocks = TALLY_CUDA_CLUSTER;
+        cut->rows.chunk = round_up(divide_up(extent, TALLY_CUDA_CLUSTER), of_cluster);
     } else if (cut->rows.blocks > 1) {
         cut->partials = tally_cuda_place(cut, cut->groups * cut->rows.blocks * sizes->slot_bytes);
     }
@@ -98,7 +97,7 @@ tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, tally_cuda_k
     tally_cuda_grid grid = {.x = least(results, enough), .threads = TALLY_CUDA_BLOCK, .starts_early = true};
     if (plan->sizes.has_clusters && chunks > ONE_BLOCK_FOLDS) {
         kernel = plan->kernels.fold_partials_in_cluster;
-        grid.x = CLUSTER;
+        grid.x = TALLY_CUDA_CLUSTER;
     }
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching the end of a reduction");
 }

@@ -25,9 +25,7 @@ enum {
     HELD_VECTORS = 1 << 19,
     HELD_OF_NARROW = 3, /* times so many, divided by the elements of a vector */
     HELD_OF_LARGE = 4,  /* divided by */
-    CLUSTER = 8,
-    WIDE_CLUSTER = 16,
-    HELD_BLOCK = 256, /* threads of a block, where there are two launches; above so many vectors twice as many: */
+    HELD_BLOCK = 256,   /* threads of a block, where there are two launches; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
 
     LEAST_OF_TILE = 75, /* per cent of its room that a tile of whole rows takes at least */
@@ -73,7 +71,7 @@ static bool cut_held(tally_cuda_plan *plan, tally_cuda_cut *cut) {
             ? tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL)
             : 0;
     if (vectors > HELD_IN_BLOCK) {
-        blocks = vectors <= HELD_IN_CLUSTER ? CLUSTER : WIDE_CLUSTER;
+        blocks = vectors <= HELD_IN_CLUSTER ? TALLY_CUDA_CLUSTER : TALLY_CUDA_WIDE_CLUSTER;
         in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest;
     }
     /* Blocks that have to wait for others to end take twice as long: max of 969387 f64, by 474 blocks where 264 fit,
@@ -287,7 +285,7 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
 }
 
 tally_status tally_cuda_scan_window_launch(const tally_cuda_launch *l, bool checks_all) {
-    enum { THREADS = 1024 /* as in scan_window.cu */, BLOCKS = 2, ELEMENTS = 4, VECTOR = 16 };
+    enum { THREADS = TALLY_CUDA_WINDOW_THREADS, BLOCKS = 2, ELEMENTS = 4, VECTOR = 16 };
     static const char what[] = "launching a look at the elements";
     tally_cuda_window_args args = {.scan = scan_of(l, l->cut->scan.tile, l->cut->scan.tiles),
                                    .cleared = l->workspace,

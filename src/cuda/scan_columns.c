@@ -17,9 +17,7 @@ enum {
     TALL_ROWS = 1024, /* and with so many rows at least, as wide as a line of the cache */
     FEW_STRANDS = 8,  /* of a column, which each of its threads adds up by itself */
 
-    /* columns held in registers, as in scan_held_columns.cu */
-    HELD_THREADS = 512,
-    HELD_CLUSTER = 8,
+    /* columns held in registers */
     HELD_LARGE = 768, /* threads of a multiprocessor, about, if accumulators are large */
     LEAST_SHARE = 4,  /* strands of a column that a block has at least, if blocks are more than needed */
 
@@ -51,10 +49,6 @@ enum {
     /* stretches */
     LEAST_STRETCH = 32, /* rows of a column that a thread takes at least */
     MOST_CHUNKS = 4096, /* of a column of 65536 rows; of longer ones, see most_chunks() */
-    /* as in scan_columns.cu */
-    MANY_CHUNKS = 256,
-    MANY_COLUMNS = 256,
-    SUMS_ACROSS = 8,
     WARP = 32,
     STRETCH_BLOCKS = 64 /* for each multiprocessor at most */
 };
@@ -124,11 +118,11 @@ static bool cut_held_columns(const tally_cuda_device *device, const tally_comput
         return false;
     while (width < shape->inner && 2 * width * c->in_bytes <= SECTOR_BYTES && 2 * width <= WARP)
         width *= 2;
-    if (extent > HELD_CLUSTER * HELD_THREADS / width * strand)
+    if (extent > TALLY_CUDA_CLUSTER * TALLY_CUDA_STRANDS_BLOCK / width * strand)
         return false;
     const uint64_t panels = shape->outer * divide_up(shape->inner, width);
-    while (blocks < HELD_CLUSTER &&
-           (extent > blocks * HELD_THREADS / width * strand ||
+    while (blocks < TALLY_CUDA_CLUSTER &&
+           (extent > blocks * TALLY_CUDA_STRANDS_BLOCK / width * strand ||
             (panels * blocks < (uint64_t)device->multiprocessors && extent > 2 * blocks * LEAST_SHARE * strand)))
         blocks *= 2;
     const uint64_t strands = divide_up(extent, blocks * strand);
@@ -344,11 +338,11 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
 
 /* Turns the sums of chunks into the sums of all chunks before each. */
 static tally_status launch_scan_of_sums(const tally_cuda_launch *l, tally_cuda_scan_columns_args *args) {
-    const uint64_t threads_a_column =
-        l->cut->groups >= MANY_COLUMNS && args->chunks > MANY_CHUNKS && l->plan->sizes.slot_bytes <= 16
-            ? TALLY_CUDA_BLOCK / SUMS_ACROSS
-        : args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK
-                                     : WARP;
+    const uint64_t threads_a_column = l->cut->groups >= TALLY_CUDA_MANY_COLUMNS &&
+                                              args->chunks > TALLY_CUDA_MANY_CHUNKS && l->plan->sizes.slot_bytes <= 16
+                                          ? TALLY_CUDA_BLOCK / TALLY_CUDA_SUMS_ACROSS
+                                      : args->chunks > TALLY_CUDA_MANY_CHUNKS ? TALLY_CUDA_BLOCK
+                                                                              : WARP;
     return tally_cuda_enqueue(l, l->plan->kernels.scan_stretches, grid_for(l, l->cut->groups * threads_a_column), args,
                               "launching a scan of their sums");
 }

@@ -265,7 +265,6 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
 
 enum {
     FOLD_SHARED = 16 << 10, /* bytes of a tile */
-    FEW_CLUSTER = 8,        /* blocks of a cluster that reduces few elements: the most that every device takes */
     MOST_ITEMS = 32,        /* of a thread */
     SMALL_ITEMS = 8         /* likewise, of little input: a thread takes them one after the other */
 };
@@ -375,7 +374,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->fold_stages = false;
     }
     s->fold_blocks = s->differences || s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
-    s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
+    s->few_blocks = architecture >= 90 ? TALLY_CUDA_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);
     s->long_mean = long_mean_of(c);
@@ -468,7 +467,7 @@ static bool has_integers(const tally_computation *c) {
 
 static bool has_cells(const tally_computation *c, unsigned acc) {
     return c->desc.grouping == TALLY_LABELS && !c->exact && !c->words.count && acc <= 8 && c->per_result == 1 &&
-           !tally_cuda_lowers_by_count(c) && tally_cuda_cell_kind(c) >= 0;
+           !tally_cuda_lowers_by_count(c) && tally_cuda_cell_kind(c);
 }
 
 static void label_sizes(const tally_computation *c, unsigned acc, tally_cuda_sizes *s) {
@@ -485,14 +484,22 @@ static void label_sizes(const tally_computation *c, unsigned acc, tally_cuda_siz
     s->label_bytes = (of_table + s->label_has_counts) * 4;
 }
 
-/* What a cell of label_cells.cu becomes, in the order there; below 0 if no atomic operation does it. */
 int tally_cuda_cell_kind(const tally_computation *c) {
-    static const tally_monoid kinds[] = {TALLY_MONOID_min, TALLY_MONOID_max, TALLY_MONOID_band, TALLY_MONOID_bor,
-                                         TALLY_MONOID_bxor};
-    for (int k = 0; c->entry && k < 5; k++)
-        if (c->monoid == kinds[k])
-            return k;
-    return c->entry && c->monoid == TALLY_MONOID_maxabs ? 1 : -1;
+    switch (c->monoid) {
+    case TALLY_MONOID_min:
+        return TALLY_CUDA_CELL_MIN;
+    case TALLY_MONOID_max:
+    case TALLY_MONOID_maxabs:
+        return TALLY_CUDA_CELL_MAX;
+    case TALLY_MONOID_band:
+        return TALLY_CUDA_CELL_AND;
+    case TALLY_MONOID_bor:
+        return TALLY_CUDA_CELL_OR;
+    case TALLY_MONOID_bxor:
+        return TALLY_CUDA_CELL_XOR;
+    default:
+        return 0;
+    }
 }
 
 /* exact_chunks.cu's struct chunks_scratch. */
@@ -501,12 +508,12 @@ static void chunk_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     if (!tally_cuda_scans_by_chunks(c))
         return;
     const unsigned place = (unsigned)most(c->in_bytes, c->out_bytes), pitch = ROW_BYTES + (unsigned)most(place, 4),
-                   warps = TALLY_CUDA_CHUNKS_BLOCK / WARP;
+                   warps = TALLY_CUDA_EXACT_CHUNKS_BLOCK / WARP;
     unsigned items = ROW_BYTES; /* divided by the place of an element, a power of two */
     for (unsigned bytes = place; bytes > 1; bytes /= 2)
         items /= 2;
     s->chunks.items = items;
-    s->chunks.shared = (tally_cuda_scan_integer_of(c).words + 1) * TALLY_CUDA_CHUNKS_BLOCK * 4 +
+    s->chunks.shared = (tally_cuda_scan_integer_of(c).words + 1) * TALLY_CUDA_EXACT_CHUNKS_BLOCK * 4 +
                        warps * (WARP * pitch + round_up(items * 4, 8));
 }
 
@@ -538,7 +545,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->heads_chunk = heads_chunk(c);
     s->group_part_bytes = round_up(2 * s->slot_bytes + 2 * (unsigned)sizeof(uint64_t), 16);
     s->bucket_items = in == 8 ? 8 : 16;
-    s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 256 + TALLY_CUDA_BUCKET_BLOCK * s->bucket_items * (4 + in);
+    s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 256 + TALLY_CUDA_BUCKET_THREADS * s->bucket_items * (4 + in);
     label_sizes(c, acc, s);
-    s->label_tile = TALLY_CUDA_LABEL_BLOCK * LABEL_ITEMS;
+    s->label_tile = TALLY_CUDA_LABEL_THREADS * LABEL_ITEMS;
 }

@@ -3,6 +3,7 @@
 #include "vulkan/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/arguments.h"
 #include "gpu/labels.h"
@@ -25,8 +26,8 @@ static bool is_of_moments(tally_vulkan_kernel kernel) {
            (kernel >= TALLY_VULKAN_MOMENT_ROWS && kernel <= TALLY_VULKAN_MOMENT_RUNS);
 }
 
-static tally_status load_kernels(tally_vulkan_plan *plan) {
-    const tally_vulkan_module *const module = plan->module;
+/* Fills in which kernels a plan launches. */
+static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_KERNEL_COUNT]) {
     const tally_computation *c = &plan->gpu.base.computation;
     const tally_grouping grouping = c->desc.grouping;
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
@@ -36,7 +37,7 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     const bool by_teams = fast && segments && !scan && c->entry;
     const bool few = tally_vulkan_has_few(c->monoid);
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
-    const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
+    const bool all[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
         [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && in_tiles,
         [TALLY_VULKAN_SLABS] = grouping == TALLY_AXIS && fast && c->entry && !moments,
@@ -79,7 +80,15 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         [TALLY_VULKAN_SCAN_SUMS] = exact_scan,
         [TALLY_VULKAN_GIVE_PREFIXES] = exact_scan,
     };
-    const tally_vulkan_module *of_moments = NULL;
+    memcpy(needed, all, sizeof all);
+}
+
+static tally_status load_kernels(tally_vulkan_plan *plan) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    const bool moments = tally_vulkan_takes_moments(c);
+    const tally_vulkan_module *const module = plan->module, *of_moments = NULL;
+    bool needed[TALLY_VULKAN_KERNEL_COUNT];
+    list_needed(plan, needed);
     tally_status status = moments ? tally_vulkan_moments_get(plan->device, &of_moments) : TALLY_OK;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
         if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k < TALLY_VULKAN_EXACT_ROWS)
@@ -88,10 +97,10 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
             status = tally_vulkan_pipeline_get(
                 plan->device, c, moments && is_of_moments((tally_vulkan_kernel)k) ? of_moments : module, plan->block,
                 (tally_vulkan_kernel)k, TALLY_VULKAN_PLAIN, &plan->kernels[k]);
-    if (status == TALLY_OK && fast && !grouped && !scan)
+    if (status == TALLY_OK && needed[TALLY_VULKAN_REDUCE] && !tally_is_scan(c))
         status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE,
                                            TALLY_VULKAN_FROM_SLOTS, &plan->fold_slots);
-    if (status == TALLY_OK && exact_scan)
+    if (status == TALLY_OK && tally_is_exact_scan(c))
         status = tally_vulkan_window_load(plan);
     return status;
 }

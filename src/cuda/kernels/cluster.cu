@@ -2,7 +2,6 @@
  * and for the end of a large one, whose partial results one block would take too long to read. See reduce.cu. */
 
 enum {
-    CLUSTER = 8,                                      /* blocks: the most that every device with clusters takes */
     CLUSTER_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256, /* threads of a block; large accumulators have no room for more */
     CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4          /* vectors that a thread loads at a time */
 };

@@ -106,7 +106,7 @@ template <int Width, class Lane> inline void add_some_rows(const stretch<Width> 
 /* ---- what the threads of a column fold ---- */
 
 #if MOMENTS == 2 && !SKIPS_NAN
-#if BRIEF_MOMENTS == 1
+#if BRIEF_MOMENTS == MOMENTS_IN_INTEGERS
 /* Sums of narrow integers, of which the squares may wrap. */
 struct column_powers {
     uint64 count = 0, squares = 0;
@@ -172,7 +172,7 @@ template <bool> struct choice {
 template <> struct choice<true> {
     typedef column_powers spot;
 };
-typedef choice<BRIEF_MOMENTS == 1 || sizeof(out_t) < 8>::spot spot_t;
+typedef choice<BRIEF_MOMENTS == MOMENTS_IN_INTEGERS || sizeof(out_t) < 8>::spot spot_t;
 #else
 typedef acc_t spot_t;
 #endif
@@ -281,7 +281,6 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
 }
 
 #if TALLY_ARCHITECTURE >= 90
-enum { CLUSTER = 8 /* blocks at most */ };
 
 /* What another block of the cluster has at this place. */
 template <class Spot> inline Spot spot_at_block(const Spot *at, uint32 block) {

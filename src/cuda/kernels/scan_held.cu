@@ -9,7 +9,6 @@
 
 enum {
     HELD_BLOCK = 1024,              /* threads of a block at most */
-    HELD_CLUSTER = 16,              /* blocks of a cluster at most */
     HELD_VECTOR = 16 / sizeof(in_t) /* elements of a vector */
 };
 
@@ -210,7 +209,7 @@ inline acc_t fold_sums(const held_args &p) {
 #if TALLY_ARCHITECTURE >= 90
 /* Returns the sum of the cluster's blocks before this one. All must have arrived at its barrier once. */
 inline acc_t exchange_sums(acc_t own) {
-    __shared__ slot of_blocks[HELD_CLUSTER];
+    __shared__ slot of_blocks[WIDE_CLUSTER];
     wait_for_cluster();
     if (threadIdx.x < gridDim.x) {
         uint32 words[sizeof(slot) / 4] = {};
