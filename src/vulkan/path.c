@@ -29,7 +29,8 @@ enum {
     TILES = 8,              /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
     MOST_TILES = 64,        /* where lengths differ */
     CELLS = 8,              /* a thread's in slabs.comp */
-    WIDE_ROW = 256,         /* bytes */
+    WIDE_ROW = 256,         /* bytes, */
+    SECTOR = 32,            /* and of scans with places: argmax down 8 columns of u32 375 us, in tiles 470 */
     NARROW_GROUPS = 2112,   /* workgroups of narrow_columns(), */
     LEAST_NARROW = 1 << 16, /* and bytes of a slab: of fewer, folding lanes is most of the work */
     MOST_MERGED = 1024,     /* bytes of a row whose results' words several threads would merge */
@@ -134,9 +135,13 @@ static void divide_columns(uint32_t block, const tally_computation *c, tally_vul
     cut->panels = divide_up(units, cut->width);
 }
 
+/* Tiles of rows do not know places, and accumulators with them are long. */
+static bool has_places(const tally_computation *c) {
+    return tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
+}
+
 bool tally_vulkan_takes_tiles(const tally_computation *c, tally_vulkan_slot slot) {
-    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED; /* tiles do not know them */
-    return c->entry && !c->exact && !tally_is_scan(c) && !has_places && tally_vulkan_tile_slots(slot) > 1;
+    return c->entry && !c->exact && !tally_is_scan(c) && !has_places(c) && tally_vulkan_tile_slots(slot) > 1;
 }
 
 /* As many rows as a workgroup has room for. Returns false if they are not short. */
@@ -235,8 +240,8 @@ static bool cut_narrow_columns(uint32_t block, const tally_computation *c, tally
 static bool cut_tall_slabs(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t result = c->per_result * c->out_bytes, rows = slab_cells(block, c) / cut->inner;
     const bool merges_words = tally_class_of(c->monoid) == TALLY_CLASS_FLOATS && c->out_bytes < sizeof(uint32_t);
-    if (cut->inner == 1 || cut->inner > block || !rows ||
-        cut->inner * most(c->in_bytes, result) > (merges_words ? MOST_MERGED : WIDE_ROW) ||
+    const uint64_t widest = has_places(c) ? SECTOR - 1 : merges_words ? MOST_MERGED : WIDE_ROW;
+    if (cut->inner == 1 || cut->inner > block || !rows || cut->inner * most(c->in_bytes, result) > widest ||
         !cut_narrow_columns(block, c, cut))
         return false;
     const uint64_t slabs = cut->panels;
@@ -268,7 +273,9 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
     } else if (takes_few_rows(c, cut)) {
         cut->fold = TALLY_VULKAN_FEW_ROWS;
         cut_few_rows(block, c, cut);
-    } else if (cut->extent * cut->inner * c->in_bytes >= LEAST_NARROW && cut_narrow_columns(block, c, cut)) {
+    } else if (cut->extent * cut->inner * c->in_bytes >= LEAST_NARROW &&
+               !(has_places(c) && cut->inner * c->in_bytes % 16 == 0) && /* argmin of 12 f32 76 us, as a stretch 87 */
+               cut_narrow_columns(block, c, cut)) {
         const uint64_t step = divide_up(cut->width * columns_a_thread(c) * UNROLL, cut->inner);
         cut_chunks(cut, step, divide_up(NARROW_GROUPS, cut->panels));
     } else {

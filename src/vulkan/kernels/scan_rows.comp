@@ -81,43 +81,23 @@ uvec4 spare_vector(uint thread) {
                  spare_words[3 * BLOCK + thread]);
 }
 
-/* The bytes of a word from one on, and those [from, to) of an aligned vector. */
-uint bytes_from(uint byte) {
-    return byte < 4 ? ~0u << 8 * byte : 0;
-}
-void store_part(address at, uvec4 vector, uint from, uint to) {
-    UNROLLED for (uint w = 0; w < 4; w++)
-        merge_word(plus(at, 4 * w), bytes_from(max(from, 4 * w) - 4 * w) & ~bytes_from(max(to, 4 * w) - 4 * w),
-                   vector[w]);
-}
-
 /* The first and the last vector of the results of a thread's vector v. The first one goes to 'at'. 'left' is the last one
- * before the first thread's. Where a neighbour has no whole vector, or is of another subgroup, a part is stored. All
- * threads call this. */
+ * before the first thread's. Where a neighbour has no whole vector, a part is stored. All threads call this. */
 void exchange(address at, bool is_whole, bool has_left, bool has_right, uvec4 first, uvec4 last, inout uvec4 left) {
-    const uint byte = at.x & 15u, lane = THREAD & LANES - 1;
-    const address to = address(at.x & ~15u, at.y);
-#if SHUFFLES
-    if (LANES > 1)
-        left = subgroupShuffleUp(last, 1);
-#endif
-    if (LANES == 1) {
-        barrier(); /* earlier use of the memory */
-        UNROLLED for (uint w = 0; w < 4; w++)
-            spare_words[w * BLOCK + THREAD] = last[w];
-        barrier();
-        if (THREAD > 0)
-            left = spare_vector(THREAD - 1);
-    }
-    const uvec4 shifted = straddling(left, first, 16 - byte);
-    if (is_whole && has_left && (LANES == 1 || lane > 0))
-        vectors_at(to).vector[0] = shifted;
+    const uint byte = at.x & 15u;
+    barrier(); /* earlier use of the memory */
+    UNROLLED for (uint w = 0; w < 4; w++)
+        spare_words[w * BLOCK + THREAD] = last[w];
+    barrier();
+    if (THREAD > 0)
+        left = spare_vector(THREAD - 1);
+    if (is_whole && has_left)
+        vectors_at(address(at.x & ~15u, at.y)).vector[0] = straddling(left, first, 16 - byte);
     else if (is_whole)
-        store_part(to, shifted, byte, 16);
-    if (is_whole && !(has_right && (LANES == 1 || lane + 1 < LANES)))
-        store_part(plus(to, RESULT * VECTOR), straddling(last, last, 16 - byte), 0, byte);
-    if (LANES == 1)
-        left = spare_vector(BLOCK - 1);
+        store_bytes(at, first, 16 - byte);
+    if (is_whole && !has_right)
+        store_bytes(plus(at, RESULT * VECTOR - byte), straddling(last, last, 16 - byte), byte);
+    left = spare_vector(BLOCK - 1);
 }
 
 /* Whether all results of a vector are stored. */
