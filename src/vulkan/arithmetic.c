@@ -30,6 +30,11 @@ bool tally_vulkan_has_running(tally_monoid monoid) {
     return tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS;
 }
 
+bool tally_vulkan_has_few(tally_monoid monoid) {
+    return monoid != TALLY_MONOID_user && monoid != TALLY_MONOID_dot &&
+           tally_monoid_texts[monoid].kind != TALLY_CLASS_INTEGERS && tally_monoid_texts[monoid].components <= 4;
+}
+
 bool tally_vulkan_is_ordered(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     return (arithmetic == TALLY_VULKAN_f32 || arithmetic == TALLY_VULKAN_f64) && tally_vulkan_chooses(monoid);
 }

@@ -67,6 +67,10 @@ bool tally_vulkan_is_ordered(tally_monoid monoid, tally_vulkan_arithmetic arithm
 /* Whether a thread folds its elements into running values (running_moments.comp, running_logsumexp.comp). */
 bool tally_vulkan_has_running(tally_monoid monoid);
 
+/* Whether a module has the kernels of few rows and of few columns: not those of two inputs, wide integers and higher
+ * moments, which are rare: they would make these kernels half as large again. */
+bool tally_vulkan_has_few(tally_monoid monoid);
+
 /* Accumulators of a tile in shared memory, a thread: each of a vector of 16 bytes. */
 unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
 

@@ -23,10 +23,13 @@ typedef enum tally_vulkan_path {
 
 typedef struct tally_vulkan_cut {
     tally_vulkan_path path;
+    tally_vulkan_kernel fold; /* FOLD: of the elements */
     uint64_t elements;
     uint64_t columns, extent, inner;
     uint64_t chunk, chunks;            /* rows of a column that are taken together, and how many times */
     uint32_t width, many;              /* in the first pass: as arguments.comp has them */
+    uint32_t tall_rows, team;          /* of a tile of tall_slabs(), and threads of a column; 0: not taken */
+    bool few_rows;                     /* of a scan: few_rows.comp */
     uint64_t panels;                   /* of it: workgroups that take all columns */
     uint32_t fold_width;               /* in the pass over accumulators */
     uint64_t scan_groups;              /* workgroups of a scan's last pass, or of short rows, slabs or segments */
@@ -58,7 +61,6 @@ typedef struct tally_vulkan_cut {
     size_t bytes;
 } tally_vulkan_cut;
 
-enum { TALLY_VULKAN_FEW_ROWS = 4 /* FEW of reduce.comp */ };
 enum { TALLY_VULKAN_MOST_CHUNK = 1 << 27 /* elements: 32 bits count the bytes of as many, and of their results */ };
 
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */

@@ -13,10 +13,9 @@ tally_vulkan_purpose tally_vulkan_fold_purpose(const tally_vulkan_plan *plan, co
         return TALLY_VULKAN_PLAIN;
     if (!cut->width)
         return c->monoid == TALLY_MONOID_sum && c->desc.in == TALLY_F32 ? TALLY_VULKAN_BY_ROWS : TALLY_VULKAN_PLAIN;
-    if (cut->many == 1)
-        return TALLY_VULKAN_PLAIN;
-    return cut->extent <= TALLY_VULKAN_FEW_ROWS && cut->width == plan->block ? TALLY_VULKAN_BY_FEW_ROWS
-                                                                             : TALLY_VULKAN_BY_COLUMNS;
+    if (cut->fold != TALLY_VULKAN_REDUCE)
+        return cut->fold == TALLY_VULKAN_FEW_ROWS ? TALLY_VULKAN_BY_FEW_ROWS : TALLY_VULKAN_AS_STRETCH;
+    return cut->many == 1 ? TALLY_VULKAN_PLAIN : TALLY_VULKAN_BY_COLUMNS;
 }
 
 /* Elements to results, or to an accumulator per chunk and those to results. */
@@ -120,9 +119,11 @@ static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan
 static void launch_sums(const tally_vulkan_launch *l, const arguments *scan) {
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline by_threads = l->plan->kernels[TALLY_VULKAN_SUM_COLUMNS];
+    const VkPipeline as_stretch = l->plan->folds[TALLY_VULKAN_AS_STRETCH];
     arguments a = *scan;
-    if (cut->path != TALLY_VULKAN_ALONG_COLUMNS || !by_threads) {
-        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &a, cut->panels * cut->chunks);
+    if (cut->tall_rows || cut->path != TALLY_VULKAN_ALONG_COLUMNS || !by_threads) {
+        tally_vulkan_dispatch(l, cut->tall_rows ? as_stretch : l->plan->kernels[TALLY_VULKAN_REDUCE], &a,
+                              cut->panels * cut->chunks);
         return;
     }
     const uint64_t groups = divide_up(cut->columns * cut->chunks, l->plan->block);
@@ -163,10 +164,18 @@ static void launch_scan(const tally_vulkan_launch *l) {
     } else {
         a.total = l->pieces.total;
     }
-    a.panels = (uint32_t)cut->scan_groups;
-    const tally_vulkan_kernel columns = tally_vulkan_takes_moments(&l->plan->gpu.base.computation)
-                                            ? TALLY_VULKAN_MOMENT_COLUMNS
-                                            : TALLY_VULKAN_SCAN_COLUMNS;
+    const bool moments = tally_vulkan_takes_moments(&l->plan->gpu.base.computation);
+    const tally_vulkan_kernel tall = moments ? TALLY_VULKAN_MOMENT_TALL : TALLY_VULKAN_TALL_SLABS;
+    const tally_vulkan_kernel columns = cut->tall_rows  ? tall
+                                        : cut->few_rows ? TALLY_VULKAN_FEW_ROWS
+                                        : moments       ? TALLY_VULKAN_MOMENT_COLUMNS
+                                                        : TALLY_VULKAN_SCAN_COLUMNS;
+    if (cut->tall_rows) {
+        a.width = cut->tall_rows;
+        a.many = cut->team;
+    } else {
+        a.panels = (uint32_t)cut->scan_groups;
+    }
     tally_vulkan_dispatch(l, along_rows ? kernel_of_tiles(l) : l->plan->kernels[columns], &a, cut->scan_groups);
 }
 

@@ -21,6 +21,8 @@
 #ifndef TALLY_VULKAN_MODULES_H
 #define TALLY_VULKAN_MODULES_H
 
+#include <stdbool.h>
+
 #include "vulkan/arithmetic.h"
 
 enum { TALLY_VULKAN_LITERAL, TALLY_VULKAN_NEXT, TALLY_VULKAN_LISTED, TALLY_VULKAN_AGAIN };
@@ -29,14 +31,18 @@ enum { TALLY_VULKAN_HEAD_ENDS = 1 << 16 /* OpNop */ };
 /* What a number is. */
 typedef enum tally_vulkan_kind {
     TALLY_VULKAN_HEAD,         /* a word of the header, or a first word before the functions */
-    TALLY_VULKAN_HEAD_OPERAND, /* an operand there */
-    TALLY_VULKAN_LIST,         /* of the list of bodies and ids */
+    TALLY_VULKAN_HEAD_OPERAND, /* an operand there, by its place as in a body; */
+    TALLY_VULKAN_ENTRY_OPERAND = TALLY_VULKAN_HEAD_OPERAND + 3, /* of an entry point */
+    TALLY_VULKAN_BODY = TALLY_VULKAN_ENTRY_OPERAND + 3,         /* a function's: its distance from the one before */
+    TALLY_VULKAN_COUNT,        /* of listed ids that are not those of their names before */
+    TALLY_VULKAN_DISTANCE,     /* of such an id from the one before, */
+    TALLY_VULKAN_OTHER_ID,     /* and how it differs from the name's id before */
+    TALLY_VULKAN_NEW_ID,       /* how a new name's id differs from the one before */
     TALLY_VULKAN_NAME,         /* a body's name, or how many there are */
     TALLY_VULKAN_LITERAL_WORD, /* a LITERAL's value */
     TALLY_VULKAN_FIRST,        /* a first word in a body, */
-    TALLY_VULKAN_OPERAND,      /* its first operand, second, */
-    TALLY_VULKAN_LATER_OPERAND = TALLY_VULKAN_OPERAND + 2, /* and any later one */
-    TALLY_VULKAN_KINDS
+    TALLY_VULKAN_OPERAND,      /* its first operand, second, or any later one */
+    TALLY_VULKAN_KINDS = TALLY_VULKAN_OPERAND + 3
 } tally_vulkan_kind;
 
 enum {
@@ -45,8 +51,41 @@ enum {
     TALLY_VULKAN_TABLE_WORDS = TALLY_VULKAN_KINDS << (TALLY_VULKAN_CODE_BITS - 1) /* of scratch */
 };
 
-static inline tally_vulkan_kind tally_vulkan_operand_kind(uint32_t k) {
-    return k < 3 ? TALLY_VULKAN_OPERAND + k - 1 : TALLY_VULKAN_LATER_OPERAND;
+static inline tally_vulkan_kind tally_vulkan_operand_kind(tally_vulkan_kind kind, uint32_t k) {
+    return kind + (k < 3 ? k - 1 : 2);
+}
+
+/* A difference as a number that is small if the difference is, and back. */
+static inline uint32_t tally_vulkan_folded(uint32_t difference) {
+    return difference << 1 ^ (0 - (difference >> 31));
+}
+static inline uint32_t tally_vulkan_unfolded(uint32_t number) {
+    return number >> 1 ^ (0 - (number & 1));
+}
+
+/* Operands before the functions: ids are numbered in their order, so most new ones are the largest so far, plus 1. */
+typedef struct tally_vulkan_head {
+    uint32_t largest, before; /* and the id before, of an entry point's */
+} tally_vulkan_head;
+
+/* An operand's number, or the operand of a number: 0 is NEXT, and those up to the largest move up by 1. */
+static inline uint32_t tally_vulkan_head_number(tally_vulkan_head *h, bool of_entry, uint32_t word) {
+    const uint32_t ids = h->largest + 1;
+    if (word > ids)
+        return word;
+    const uint32_t number = word == ids ? 0 : 1 + (of_entry ? (word + ids - 1 - h->before) % ids : word);
+    h->largest += word == ids;
+    h->before = word;
+    return number;
+}
+static inline uint32_t tally_vulkan_head_word(tally_vulkan_head *h, bool of_entry, uint32_t number) {
+    const uint32_t ids = h->largest + 1;
+    if (number > ids)
+        return number;
+    const uint32_t word = number == 0 ? ids : of_entry ? (number + h->before) % ids : number - 1;
+    h->largest += word == ids;
+    h->before = word;
+    return word;
 }
 
 typedef struct tally_vulkan_bodies {
@@ -57,9 +96,11 @@ typedef struct tally_vulkan_bodies {
     size_t most_ids, names;              /* ids that one of them has; different names */
 } tally_vulkan_bodies;
 
-/* The words of the header; the instructions before the first function, with operands as they are; OpNop; and the
- * functions. Each is the number of its body; how many listed ids are not those of their names before, and each of these
- * as its distance from the one before and the id; and the ids of new names. */
+/* The words of the header; the instructions before the first function, with operands by tally_vulkan_head_number();
+ * OpNop; and the functions. Each is its body, as the number by which it differs from the one after the body of the
+ * function before, because modules have mostly the same functions in the same order; how many listed ids are not those
+ * of their names before, and each of these as its distance from the one before and the id's difference; and the ids of
+ * new names, as differences. */
 typedef struct tally_vulkan_packed_module {
     tally_monoid monoid;
     tally_vulkan_arithmetic arithmetic;

@@ -31,7 +31,8 @@ static uint32_t names[MOST_NAMES], names_at[MOST_BODIES]; /* of the bodies' list
 static uint32_t name_of[MOST_IDS], id_of[MOST_NAMES];     /* in a module; plus 1, and 0: none */
 static uint32_t listed[MOST_IDS], listed_count;           /* the function's listed ids */
 static uint32_t firsts[MOST_FIRSTS], first_count;         /* first words of instructions, by their numbers */
-static uint32_t name_count, names_count;                  /* different ones, and in all bodies */
+static uint32_t last_body, last_new;     /* of the module's functions before, and their new names' ids */
+static uint32_t name_count, names_count; /* different ones, and in all bodies */
 static bytes bodies, function, others, news, modules[MOST_MODULES];
 static size_t body_count, most_ids;
 static unsigned char lengths[TALLY_VULKAN_KINDS][256]; /* of codes */
@@ -121,10 +122,11 @@ static void put_function(bytes *to) {
     for (uint32_t k = 0; k < listed_count; k++) {
         const uint32_t id = listed[k], known = id_of[name[k]];
         if (!known) {
-            put(&news, TALLY_VULKAN_LIST, id);
+            put(&news, TALLY_VULKAN_NEW_ID, tally_vulkan_folded(id - last_new));
+            last_new = id;
         } else if (known - 1 != id) {
-            put(&others, TALLY_VULKAN_LIST, k - last);
-            put(&others, TALLY_VULKAN_LIST, id);
+            put(&others, TALLY_VULKAN_DISTANCE, k - last);
+            put(&others, TALLY_VULKAN_OTHER_ID, tally_vulkan_folded(id - (known - 1)));
             last = k;
             count++;
         }
@@ -132,8 +134,9 @@ static void put_function(bytes *to) {
         if (!name_of[id])
             name_of[id] = name[k] + 1;
     }
-    put(to, TALLY_VULKAN_LIST, number);
-    put(to, TALLY_VULKAN_LIST, count);
+    put(to, TALLY_VULKAN_BODY, tally_vulkan_folded(number - last_body - 1));
+    put(to, TALLY_VULKAN_COUNT, count);
+    last_body = number;
     append(to, &others);
     append(to, &news);
 }
@@ -149,7 +152,7 @@ static size_t pack_function(size_t at, uint32_t *largest) {
         put_first(&function, TALLY_VULKAN_FIRST, words[at]);
         for (uint32_t k = 1; k < length; k++) {
             const uint32_t id = words[at + k];
-            const tally_vulkan_kind kind = tally_vulkan_operand_kind((uint32_t)k);
+            const tally_vulkan_kind kind = tally_vulkan_operand_kind(TALLY_VULKAN_OPERAND, k);
             if (id >= bound) {
                 put(&function, kind, TALLY_VULKAN_LITERAL);
                 put(&function, TALLY_VULKAN_LITERAL_WORD, id);
@@ -175,12 +178,16 @@ static size_t pack_function(size_t at, uint32_t *largest) {
 
 static size_t pack_head(bytes *to) {
     size_t at = TALLY_SPIRV_HEADER_WORDS;
+    tally_vulkan_head head = {0, 0};
     for (size_t k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
         put(to, TALLY_VULKAN_HEAD, words[k]);
-    for (; tally_spirv_opcode(words[at]) != SpvOpFunction; at += tally_spirv_length(words[at])) {
+    for (uint32_t opcode; (opcode = tally_spirv_opcode(words[at])) != SpvOpFunction;
+         at += tally_spirv_length(words[at])) {
+        const bool of_entry = opcode == SpvOpEntryPoint;
         put_first(to, TALLY_VULKAN_HEAD, words[at]);
-        for (size_t k = 1; k < tally_spirv_length(words[at]); k++)
-            put(to, TALLY_VULKAN_HEAD_OPERAND, words[at + k]);
+        for (uint32_t k = 1; k < tally_spirv_length(words[at]); k++)
+            put(to, tally_vulkan_operand_kind(of_entry ? TALLY_VULKAN_ENTRY_OPERAND : TALLY_VULKAN_HEAD_OPERAND, k),
+                tally_vulkan_head_number(&head, of_entry, words[at + k]));
     }
     put_first(to, TALLY_VULKAN_HEAD, TALLY_VULKAN_HEAD_ENDS);
     return at;
@@ -203,6 +210,7 @@ static bytes pack(const char *path) {
     uint32_t largest = 0;
     memset(name_of, 0, sizeof name_of);
     memset(id_of, 0, sizeof id_of);
+    last_body = last_new = 0;
     for (size_t at = pack_head(&made); at < count;) {
         at = pack_function(at, &largest);
         put_function(&made);

@@ -24,23 +24,29 @@ enum {
     STEPS = 4,       /* times UNROLL vectors that a thread has of a row, */
     LEAST_ROW = 16,  /* unless fewer threads than this would share it */
     LEAST_ROWS = 16, /* of a workgroup of short_rows.comp. 256 f32: 0.92, 0.76 by reduce.comp; longer ones: not tried */
-    LONGEST_ROW = 128,   /* vectors of a segment that a thread of its team takes */
-    LONGEST_TILED = 512, /* the same in tiled_segments.comp */
-    TILES = 8,           /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
-    MOST_TILES = 64,     /* where lengths differ */
-    CELLS = 8,           /* a thread's in slabs.comp */
-    WIDE_ROW = 256,      /* bytes */
-    WORD_UNITS = 256,    /* columns: of fewer, one unit more is too many */
-    SLAB_GROUPS = 2112,  /* workgroups of slabs.comp; not tuned */
-    TILE_GROUPS = 2048,  /* workgroups; segments of 8: 0.32, 1024: 0.30 */
-    LONGEST_MEAN = 4096, /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
-    RUNNING_MEAN = 256,  /* logsumexp: of 124 i32 by tiles 2175 us, by teams 876; of 28 u32 255 and 375 */
-    RUN_CHUNK = 1 << 15, /* elements: runs of 128 and more are few in it (long_runs.comp) */
-    SHORT_ROW = 512,     /* rows up to here are scanned by a thread each */
-    ROWS_A_THREAD = 8,   /* of a column, at least */
-    PANEL = 64,          /* neighbouring threads that have columns of their own, if there are as many */
-    THREADS = 1 << 17,   /* that fill a device */
-    LEAST_STRETCH = 32   /* rows of a column that a scanning thread takes */
+    LONGEST_ROW = 128,      /* vectors of a segment that a thread of its team takes */
+    LONGEST_TILED = 512,    /* the same in tiled_segments.comp */
+    TILES = 8,              /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
+    MOST_TILES = 64,        /* where lengths differ */
+    CELLS = 8,              /* a thread's in slabs.comp */
+    WIDE_ROW = 256,         /* bytes, */
+    SECTOR = 32,            /* and of scans with places: argmax down 8 columns of u32 375 us, in tiles 470 */
+    NARROW_GROUPS = 2112,   /* workgroups of narrow_columns(), */
+    LEAST_NARROW = 1 << 16, /* and bytes of a slab: of fewer, folding lanes is most of the work */
+    MOST_MERGED = 1024,     /* bytes of a row whose results' words several threads would merge */
+    FEW_ROWS = 4,           /* few_vectors of few_rows.comp, */
+    MOST_UNIT = 32,         /* and the bytes of its few_results */
+    WORD_UNITS = 256,       /* columns: of fewer, one unit more is too many */
+    SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
+    TILE_GROUPS = 2048,     /* workgroups; segments of 8: 0.32, 1024: 0.30 */
+    LONGEST_MEAN = 4096,    /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
+    RUNNING_MEAN = 256,     /* logsumexp: of 124 i32 by tiles 2175 us, by teams 876; of 28 u32 255 and 375 */
+    RUN_CHUNK = 1 << 15,    /* elements: runs of 128 and more are few in it (long_runs.comp) */
+    SHORT_ROW = 512,        /* rows up to here are scanned by a thread each */
+    ROWS_A_THREAD = 8,      /* of a column, at least */
+    PANEL = 64,             /* neighbouring threads that have columns of their own, if there are as many */
+    THREADS = 1 << 17,      /* that fill a device */
+    LEAST_STRETCH = 32      /* rows of a column that a scanning thread takes */
 };
 static const uint64_t MOST_ONCE = UINT64_C(1) << 27;   /* tiles: 32 bits count words of their sums */
 static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
@@ -113,9 +119,14 @@ static uint64_t units_to_fold(const tally_computation *c, const tally_vulkan_cut
     return in_words ? cut->columns / most(1, cut->inner) * divide_up(cut->inner + ahead, each) : units_of(cut, each);
 }
 
+/* COLUMNS_A_THREAD of reduce.comp. */
+static uint64_t columns_a_thread(const tally_computation *c) {
+    return c->in_bytes == 8 ? 2 : 4;
+}
+
 /* The other shapes: neighbouring threads take neighbouring columns, several each if rows have as many. */
 static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
-    const uint64_t each = c->in_bytes == 8 ? 2 : 4;
+    const uint64_t each = columns_a_thread(c);
     cut->many = takes_columns(c) && cut->inner >= each ? (uint32_t)each : 1;
     const uint64_t units = tally_is_scan(c) ? units_of(cut, cut->many) : units_to_fold(c, cut, cut->many),
                    rows_at_once = power_of_two(cut->extent / ROWS_A_THREAD, block),
@@ -124,9 +135,13 @@ static void divide_columns(uint32_t block, const tally_computation *c, tally_vul
     cut->panels = divide_up(units, cut->width);
 }
 
+/* Tiles of rows do not know places, and accumulators with them are long. */
+static bool has_places(const tally_computation *c) {
+    return tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
+}
+
 bool tally_vulkan_takes_tiles(const tally_computation *c, tally_vulkan_slot slot) {
-    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED; /* tiles do not know them */
-    return c->entry && !c->exact && !tally_is_scan(c) && !has_places && tally_vulkan_tile_slots(slot) > 1;
+    return c->entry && !c->exact && !tally_is_scan(c) && !has_places(c) && tally_vulkan_tile_slots(slot) > 1;
 }
 
 /* As many rows as a workgroup has room for. Returns false if they are not short. */
@@ -152,12 +167,17 @@ static uint64_t slab_cells(uint32_t block, const tally_computation *c) {
     return (uint64_t)block * CELLS / (two_words ? 2 : 1) / (two_planes ? 2 : 1) - 16 / c->in_bytes;
 }
 
-/* Whether reduce.comp had better fold the columns of short slabs: neighbouring threads load whole lines of few rows,
- * and a unit's results fill words. On an H100 extents of 1 to 3 take 0.42 to 0.7 of their time, of 9 1.26. */
-static bool folds_wide_slabs(const tally_computation *c, const tally_vulkan_cut *cut) {
-    return !tally_is_scan(c) && takes_columns(c) && cut->extent <= TALLY_VULKAN_FEW_ROWS &&
-           cut->inner * c->in_bytes >= WIDE_ROW &&
-           (c->out_bytes >= sizeof(uint32_t) || c->in_bytes <= sizeof(uint32_t));
+/* Whether a thread had better take neighbouring columns of few rows than a workgroup the slab: neighbouring threads
+ * load whole lines, and a unit's results fill words. On an H100 extents of 1 to 3 take 0.42 to 0.7 of their time, of
+ * 9 1.26. */
+static bool takes_few_rows(const tally_computation *c, const tally_vulkan_cut *cut) {
+    const bool scans = tally_is_scan(c);
+    const uint64_t result = c->out_bytes * c->per_result, row = cut->inner * result; /* words must not be merged */
+    return tally_vulkan_has_few(c->monoid) && !(scans && tally_vulkan_takes_moments(c)) && cut->extent &&
+           cut->extent <= FEW_ROWS && cut->inner * c->in_bytes >= WIDE_ROW &&
+           (c->out_bytes >= sizeof(uint32_t) || c->in_bytes <= sizeof(uint32_t)) &&
+           columns_a_thread(c) * result <= MOST_UNIT &&
+           (!scans || c->out_bytes >= sizeof(uint32_t) || cut->extent == 1 || row % 16 == 0);
 }
 
 /* As many slabs as a workgroup has room for, but enough workgroups for the device; threads that have no column of their
@@ -166,15 +186,17 @@ static bool cut_slabs(uint32_t block, const tally_computation *c, tally_vulkan_c
     const uint64_t cells = slab_cells(block, c);
     if (cut->extent == 1) { /* a slab of any size is as good as many small ones, and so is one row */
         cut->inner = cut->columns;
-        if (folds_wide_slabs(c, cut))
+        if (takes_few_rows(c, cut))
             return false;
         cut->inner = 1;
     }
-    if (!c->entry || folds_wide_slabs(c, cut) || c->desc.grouping != TALLY_AXIS || cut->columns == 1 || !cut->extent ||
+    if (!c->entry || takes_few_rows(c, cut) || c->desc.grouping != TALLY_AXIS || cut->columns == 1 || !cut->extent ||
         cut->inner > cells || cut->extent > cells / cut->inner)
         return false;
     const uint64_t slab = cut->extent * cut->inner, slabs = cut->columns / cut->inner;
-    const uint64_t rows = most(1, least(cells / slab, divide_up(slabs, GROUPS))), columns = rows * cut->inner;
+    const bool is_packed = !tally_is_scan(c) && c->in_bytes < sizeof(uint32_t);
+    const uint64_t room = cells * (is_packed ? sizeof(uint32_t) / c->in_bytes : 1);
+    const uint64_t rows = most(1, least(room / slab, divide_up(slabs, GROUPS))), columns = rows * cut->inner;
     uint64_t team = 1;
     while (2 * team * columns <= block && 2 * team <= cut->extent)
         team *= 2;
@@ -191,6 +213,49 @@ static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
     return (uint32_t)power_of_two(cut->columns, most(1, block / power_of_two(cut->chunks, 256)));
 }
 
+static void cut_few_rows(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t each = columns_a_thread(c), slabs = cut->columns / most(1, cut->inner);
+    cut->width = (uint32_t)divide_up(cut->inner + each - 1, each); /* where results begin in the middle of a unit */
+    cut->panels = divide_up(slabs * cut->width, block);
+    cut->chunk = cut->extent;
+    cut->chunks = 1;
+}
+
+/* Rows of few columns, as one stretch of memory. Returns false if columns are not few. */
+static bool cut_narrow_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t each = takes_columns(c) ? columns_a_thread(c) : 1;
+    const uint64_t inner = most(1, cut->inner), repeats = inner & (0 - inner);
+    const uint64_t period = inner / least(each, repeats); /* threads that have whole rows */
+    if (!tally_vulkan_has_few(c->monoid) || period > block || inner > block || !cut->extent)
+        return false;
+    cut->fold = TALLY_VULKAN_NARROW_COLUMNS;
+    cut->width = (uint32_t)(block / period * period);
+    cut->many = (uint32_t)period;
+    cut->panels = cut->columns / inner;
+    return true;
+}
+
+/* Scans down columns so few that neighbouring threads would load and store parts of lines: tiles of rows in shared
+ * memory. Returns false for others. */
+static bool cut_tall_slabs(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t result = c->per_result * c->out_bytes, rows = slab_cells(block, c) / cut->inner;
+    const bool merges_words = tally_class_of(c->monoid) == TALLY_CLASS_FLOATS && c->out_bytes < sizeof(uint32_t);
+    const uint64_t widest = has_places(c) ? SECTOR - 1 : merges_words ? MOST_MERGED : WIDE_ROW;
+    if (cut->inner == 1 || cut->inner > block || !rows || cut->inner * most(c->in_bytes, result) > widest ||
+        !cut_narrow_columns(block, c, cut))
+        return false;
+    const uint64_t slabs = cut->panels;
+    uint64_t team = 1;
+    while (2 * team * cut->inner <= block && 2 * team <= rows)
+        team *= 2;
+    cut->path = TALLY_VULKAN_ALONG_COLUMNS;
+    cut->tall_rows = (uint32_t)rows;
+    cut->team = (uint32_t)team;
+    cut_chunks(cut, rows, most(1, SLAB_GROUPS / slabs));
+    cut->scan_groups = slabs * cut->chunks;
+    return true;
+}
+
 static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     if ((cut->inner == 1 && cut_short_rows(block, c, slot, cut)) || cut_slabs(block, c, cut))
         return;
@@ -205,6 +270,14 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
             cut->chunk = most(1, cut->extent);
             cut->chunks = 1;
         }
+    } else if (takes_few_rows(c, cut)) {
+        cut->fold = TALLY_VULKAN_FEW_ROWS;
+        cut_few_rows(block, c, cut);
+    } else if (cut->extent * cut->inner * c->in_bytes >= LEAST_NARROW &&
+               !(has_places(c) && cut->inner * c->in_bytes % 16 == 0) && /* argmin of 12 f32 76 us, as a stretch 87 */
+               cut_narrow_columns(block, c, cut)) {
+        const uint64_t step = divide_up(cut->width * columns_a_thread(c) * UNROLL, cut->inner);
+        cut_chunks(cut, step, divide_up(NARROW_GROUPS, cut->panels));
     } else {
         divide_columns(block, c, cut);
         cut_chunks(cut, block / cut->width * ROWS_A_THREAD, GROUPS / cut->panels);
@@ -288,7 +361,12 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         cut->scan_groups = cut->columns * cut->chunks;
         cut_rows(scan_tile(block, c, slot), c, cut);
         cut_once(device, block, c, slot, cut);
-    } else {
+    } else if (takes_few_rows(c, cut)) {
+        cut->path = TALLY_VULKAN_ALONG_COLUMNS;
+        cut->few_rows = true;
+        cut_few_rows(block, c, cut);
+        cut->scan_groups = cut->panels;
+    } else if (!cut_tall_slabs(block, c, cut)) {
         const bool is_narrow = c->in_bytes <= 4 && c->out_bytes < 4;
         const uint64_t units = units_of(cut, is_narrow && cut->inner >= 4 && takes_columns(c) ? 4 : 1);
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;

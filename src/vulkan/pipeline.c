@@ -131,7 +131,7 @@ enum {
     SKIPS_NAN,
     ALONG_ROWS,
     ALONG_COLUMNS,
-    FEW_ROWS,
+    AS_STRETCH,
     LANES
 };
 _Static_assert(LANES + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
@@ -159,8 +159,8 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE || device->is_software;
     choices.constant[SKIPS_NAN] = c->skips_nan;
     choices.constant[ALONG_ROWS] = purpose == TALLY_VULKAN_BY_ROWS;
-    choices.constant[ALONG_COLUMNS] = purpose == TALLY_VULKAN_BY_COLUMNS || purpose == TALLY_VULKAN_BY_FEW_ROWS;
-    choices.constant[FEW_ROWS] = purpose == TALLY_VULKAN_BY_FEW_ROWS;
+    choices.constant[ALONG_COLUMNS] = purpose == TALLY_VULKAN_BY_COLUMNS || purpose == TALLY_VULKAN_AS_STRETCH;
+    choices.constant[AS_STRETCH] = purpose == TALLY_VULKAN_AS_STRETCH;
     choices.constant[LANES] = device->lanes;
     return choices;
 }
@@ -329,7 +329,8 @@ tally_status tally_vulkan_moments_get(tally_vulkan_device *device, const tally_v
 /* Reductions of all values keep their module's shared memory: with less, NVIDIA's driver makes slower code. On an H200
  * the maximum of 10^8 f32 then takes 116 us instead of 106, the sum of i32 105 instead of 101. The first pass of a scan
  * gains by having its own alone: running deviations of 1.1 * 10^7 i64 take 221 us instead of 265. They don't keep that
- * of slabs.comp, long_runs.comp and labels.comp, which were not there when this was first measured. */
+ * of slabs.comp and the kernels after it, long_runs.comp and labels.comp, which were not there when this was first
+ * measured. */
 static bool is_better_whole(const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                             const tally_vulkan_choices *choices) {
     const bool scans = (choices->constant[FORM] - 1) & FORM_SCANS;
@@ -343,7 +344,7 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
     const char *others[TALLY_VULKAN_KERNEL_COUNT];
     size_t other_count = 0;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && is_better_whole(module, kernel, choices); k++)
-        if (k != TALLY_VULKAN_SLABS && k != TALLY_VULKAN_GIVE_LONG_RUNS &&
+        if ((k < TALLY_VULKAN_SLABS || k > TALLY_VULKAN_NARROW_COLUMNS) && k != TALLY_VULKAN_GIVE_LONG_RUNS &&
             (k < TALLY_VULKAN_COUNT_DIGITS || k >= TALLY_VULKAN_EXACT_ROWS))
             others[other_count++] = tally_vulkan_kernel_names[k];
     uint32_t *words = malloc((module->count + 1) * sizeof *words);

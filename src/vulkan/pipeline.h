@@ -37,7 +37,8 @@ typedef enum tally_vulkan_purpose {
     TALLY_VULKAN_FROM_SLOTS,  /* the reduction that folds accumulators */
     TALLY_VULKAN_BY_ROWS,     /* the reduction of rows, without what columns take */
     TALLY_VULKAN_BY_COLUMNS,  /* the reduction of several columns a thread, without what other shapes take */
-    TALLY_VULKAN_BY_FEW_ROWS, /* the same of few rows, which one thread has */
+    TALLY_VULKAN_BY_FEW_ROWS, /* the kernel of few rows */
+    TALLY_VULKAN_AS_STRETCH,  /* that of few columns */
     TALLY_VULKAN_ANYWHERE,    /* tiles of scans that begin where vectors of 16 bytes do not */
     TALLY_VULKAN_PURPOSES
 } tally_vulkan_purpose;

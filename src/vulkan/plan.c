@@ -35,14 +35,17 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
     const bool scan = fast && tally_is_scan(c);
     const bool once = tally_vulkan_takes_once(plan->device, c);
     const bool by_teams = fast && segments && !scan && c->entry;
+    const bool few = tally_vulkan_has_few(c->monoid);
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool all[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
         [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && in_tiles,
         [TALLY_VULKAN_SLABS] = grouping == TALLY_AXIS && fast && c->entry && !moments,
+        [TALLY_VULKAN_TALL_SLABS] = grouping == TALLY_AXIS && scan && few && !moments,
         [TALLY_VULKAN_SPINE] = scan && !grouped,
         [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped && !moments,
         [TALLY_VULKAN_SCAN_ONCE] = once,
+        [TALLY_VULKAN_FEW_ROWS] = scan && grouping == TALLY_AXIS && few && !moments,
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_SUM_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_teams,
@@ -53,6 +56,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_GIVE_LONG_RUNS] = tally_vulkan_takes_long_runs(c),
         [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
+        [TALLY_VULKAN_MOMENT_TALL] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_ROWS] = scan && !grouped && moments,
         [TALLY_VULKAN_MOMENT_GROUPS] = scan && grouped && moments,
         [TALLY_VULKAN_MOMENT_RUNS] = grouped && !scan && moments,
@@ -241,13 +245,13 @@ static tally_status check_run(const tally_computation *c, const tally_gpu_run *r
     return TALLY_OK;
 }
 
-/* The special version of a reduction that a shape takes, if it has not been made before. */
+/* The special version of a reduction, or of a scan's first pass, that a shape takes, if it has not been made before. */
 static tally_status load_special_fold(tally_vulkan_plan *plan, const tally_vulkan_cut *cut) {
     const tally_vulkan_purpose purpose = tally_vulkan_fold_purpose(plan, cut);
     if (purpose == TALLY_VULKAN_PLAIN || plan->folds[purpose])
         return TALLY_OK;
-    return tally_vulkan_pipeline_get(plan->device, &plan->gpu.base.computation, plan->module, plan->block,
-                                     TALLY_VULKAN_REDUCE, purpose, &plan->folds[purpose]);
+    return tally_vulkan_pipeline_get(plan->device, &plan->gpu.base.computation, plan->module, plan->block, cut->fold,
+                                     purpose, &plan->folds[purpose]);
 }
 
 static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
@@ -266,7 +270,7 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
         !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args))
         status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, tiles, TALLY_VULKAN_ANYWHERE,
                                            &plan->anywhere[tiles]);
-    if (status == TALLY_OK && shape_cut.path == TALLY_VULKAN_FOLD)
+    if (status == TALLY_OK && (shape_cut.path == TALLY_VULKAN_FOLD || (shape_cut.tall_rows && shape_cut.chunks > 1)))
         status = load_special_fold(plan, &shape_cut);
     if (status == TALLY_OK)
         status = tally_gpu_prepare(gpu, r, shape_cut.elements, shape_cut.bytes, &memory);

@@ -10,21 +10,22 @@
 enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",       "short_rows",       "slabs",          "spine",           "scan_rows",      "scan_once",
-    "scan_columns", "sum_columns",      "fold_groups",    "spine_of_groups", "give_groups",    "give_rows",
-    "give_runs",    "give_long_runs",   "moment_rows",    "moment_columns",  "moment_slabs",   "moment_groups",
-    "moment_runs",  "short_segments",   "tiled_segments", "open_segments",   "close_segments", "clear_control",
-    "clear_tiles",  "inspect_segments", "report",         "count_digits",    "place_digits",   "sort_by_digit",
-    "pack_sorted",  "find_groups",      "find_indices",   "exact_rows",      "exact_merge",    "exact_segments",
-    "exact_pieces", "exact_join",       "count_heads",    "rank_heads",      "exact_runs",     "sum_chunks",
-    "scan_sums",    "give_prefixes",    "find_window",    "mark_heads",      "check_window",   "scan_in_window"};
+    "reduce",          "short_rows",    "slabs",          "tall_slabs",     "few_rows",       "narrow_columns",
+    "spine",           "scan_rows",     "scan_once",      "scan_columns",   "sum_columns",    "fold_groups",
+    "spine_of_groups", "give_groups",   "give_rows",      "give_runs",      "give_long_runs", "moment_rows",
+    "moment_columns",  "moment_slabs",  "moment_tall",    "moment_groups",  "moment_runs",    "short_segments",
+    "tiled_segments",  "open_segments", "close_segments", "clear_control",  "clear_tiles",    "inspect_segments",
+    "report",          "count_digits",  "place_digits",   "sort_by_digit",  "pack_sorted",    "find_groups",
+    "find_indices",    "exact_rows",    "exact_merge",    "exact_segments", "exact_pieces",   "exact_join",
+    "count_heads",     "rank_heads",    "exact_runs",     "sum_chunks",     "scan_sums",      "give_prefixes",
+    "find_window",     "mark_heads",    "check_window",   "scan_in_window"};
 
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
     tally_vulkan_slot slot;
     const char *value, *kind;
     int has_double, has_int64, two_inputs, commutes, per_result, scans_once;
-    int chooses, largest, gives_index, has_running, runs_moments, is_long, is_user;
+    int chooses, largest, gives_index, has_running, runs_moments, has_few, is_long, is_user;
 } choices;
 
 static const char *const type_names[] = {
@@ -339,8 +340,10 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                    tally_vulkan_kernels_reduce,
                                    tally_vulkan_kernels_short_rows,
                                    is_user ? "" : tally_vulkan_kernels_slabs,
+                                   made->has_few ? tally_vulkan_kernels_narrow_columns : "",
                                    tally_vulkan_kernels_spine,
                                    tally_vulkan_kernels_scan_rows,
+                                   made->has_few ? tally_vulkan_kernels_few_rows : "",
                                    tally_vulkan_kernels_scan_once,
                                    tally_vulkan_kernels_scan_columns,
                                    tally_vulkan_kernels_control,
@@ -357,8 +360,11 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    bool leaves_out[TALLY_VULKAN_KERNEL_COUNT] = {
-        [TALLY_VULKAN_SCAN_ONCE] = !made->scans_once, [TALLY_VULKAN_SLABS] = is_user};
+    bool leaves_out[TALLY_VULKAN_KERNEL_COUNT] = {[TALLY_VULKAN_SCAN_ONCE] = !made->scans_once,
+                                                  [TALLY_VULKAN_SLABS] = is_user,
+                                                  [TALLY_VULKAN_TALL_SLABS] = !made->has_few,
+                                                  [TALLY_VULKAN_FEW_ROWS] = !made->has_few,
+                                                  [TALLY_VULKAN_NARROW_COLUMNS] = !made->has_few};
     for (int k = TALLY_VULKAN_COUNT_DIGITS; k < TALLY_VULKAN_EXACT_ROWS; k++)
         leaves_out[k] = !has_services;
     for (int k = 0; k < TALLY_VULKAN_EXACT_ROWS; k++) {
@@ -388,6 +394,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
                           .has_running = tally_vulkan_has_running(monoid),
                           .runs_moments = arithmetic == TALLY_VULKAN_f64r,
+                          .has_few = tally_vulkan_has_few(monoid),
                           .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS};
     add_choices(text, &made);
     add_neutral(text, monoid, arithmetic);

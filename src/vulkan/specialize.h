@@ -11,7 +11,10 @@
 typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_REDUCE,
     TALLY_VULKAN_SHORT_ROWS,
-    TALLY_VULKAN_SLABS, /* not of users' operators */
+    TALLY_VULKAN_SLABS, /* not of users' operators, as the three that follow */
+    TALLY_VULKAN_TALL_SLABS,
+    TALLY_VULKAN_FEW_ROWS,
+    TALLY_VULKAN_NARROW_COLUMNS,
     TALLY_VULKAN_SPINE,
     TALLY_VULKAN_SCAN_ROWS,
     TALLY_VULKAN_SCAN_ONCE, /* for monoids of tally_vulkan_scans_once */
@@ -26,6 +29,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_MOMENT_ROWS, /* of the module of running variances, which has these and fold_groups */
     TALLY_VULKAN_MOMENT_COLUMNS,
     TALLY_VULKAN_MOMENT_SLABS,
+    TALLY_VULKAN_MOMENT_TALL,
     TALLY_VULKAN_MOMENT_GROUPS,
     TALLY_VULKAN_MOMENT_RUNS,
     TALLY_VULKAN_SHORT_SEGMENTS,

@@ -1,4 +1,5 @@
 /* Unpacks the modules of SPIR-V that the build packed: modules.h has the format, pack.c the other way. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "vulkan/modules.h"
@@ -14,10 +15,11 @@ typedef struct place {
 /* What a module is unpacked with. */
 typedef struct unpacker {
     const tally_vulkan_bodies *bodies;
-    uint16_t *tables; /* by kind and the next CODE_BITS bits: byte + 256 * the bits of its code */
-    uint32_t *ids;    /* those that the function has named, in that order */
-    uint32_t *id_of;  /* a name's id, plus 1; 0: none yet */
-    uint32_t largest; /* of the ids of the functions so far */
+    uint16_t *tables;      /* by kind and the next CODE_BITS bits: byte + 256 * the bits of its code */
+    uint32_t *ids;         /* those that the function has named, in that order */
+    uint32_t *id_of;       /* a name's id, plus 1; 0: none yet */
+    uint32_t largest;      /* of the ids of the functions so far */
+    uint32_t body, new_id; /* of the function before; of the last new name */
 } unpacker;
 
 static void make_tables(const unsigned char (*lengths)[256], uint16_t *to) {
@@ -66,12 +68,15 @@ static inline uint32_t next(const unpacker *u, place *at, tally_vulkan_kind kind
 }
 
 static uint32_t *unpack_head(const unpacker *u, place *at, uint32_t *to) {
+    tally_vulkan_head head = {0, 0};
     for (int k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
         *to++ = next(u, at, TALLY_VULKAN_HEAD);
     for (uint32_t first; (first = u->bodies->firsts[next(u, at, TALLY_VULKAN_HEAD)]) != TALLY_VULKAN_HEAD_ENDS;) {
+        const bool of_entry = tally_spirv_opcode(first) == SpvOpEntryPoint;
+        const tally_vulkan_kind kind = of_entry ? TALLY_VULKAN_ENTRY_OPERAND : TALLY_VULKAN_HEAD_OPERAND;
         *to++ = first;
         for (uint32_t k = 1; k < tally_spirv_length(first); k++)
-            *to++ = next(u, at, TALLY_VULKAN_HEAD_OPERAND);
+            *to++ = tally_vulkan_head_word(&head, of_entry, next(u, at, tally_vulkan_operand_kind(kind, k)));
     }
     return to;
 }
@@ -88,24 +93,28 @@ static void skip(const unpacker *u, place *at, tally_vulkan_kind kind, uint32_t 
 }
 
 static list list_of(const unpacker *u, place *body, place *at) {
-    const uint32_t names = next(u, body, TALLY_VULKAN_NAME), count = next(u, at, TALLY_VULKAN_LIST);
+    const uint32_t names = next(u, body, TALLY_VULKAN_NAME), count = next(u, at, TALLY_VULKAN_COUNT);
     list l = {.names = *body, .others = *at, .left = count};
     skip(u, body, TALLY_VULKAN_NAME, names);
-    skip(u, at, TALLY_VULKAN_LIST, 2 * count);
+    for (uint32_t k = 0; k < count; k++) {
+        next(u, at, TALLY_VULKAN_DISTANCE);
+        next(u, at, TALLY_VULKAN_OTHER_ID);
+    }
     l.news = *at;
     if (count)
-        l.until_other = next(u, &l.others, TALLY_VULKAN_LIST);
+        l.until_other = next(u, &l.others, TALLY_VULKAN_DISTANCE);
     return l;
 }
 
-static uint32_t next_listed(const unpacker *u, list *l) {
+static uint32_t next_listed(unpacker *u, list *l) {
     uint32_t *const known = &u->id_of[next(u, &l->names, TALLY_VULKAN_NAME)];
     if (l->left && l->until_other-- == 0) {
-        *known = next(u, &l->others, TALLY_VULKAN_LIST) + 1;
+        *known += tally_vulkan_unfolded(next(u, &l->others, TALLY_VULKAN_OTHER_ID));
         if (--l->left)
-            l->until_other = next(u, &l->others, TALLY_VULKAN_LIST) - 1;
+            l->until_other = next(u, &l->others, TALLY_VULKAN_DISTANCE) - 1;
     } else if (!*known) {
-        *known = next(u, &l->news, TALLY_VULKAN_LIST) + 1;
+        u->new_id += tally_vulkan_unfolded(next(u, &l->news, TALLY_VULKAN_NEW_ID));
+        *known = u->new_id + 1;
     }
     return *known - 1;
 }
@@ -116,7 +125,7 @@ static uint32_t *unpack_function(unpacker *u, place body, place *at, uint32_t *t
     do {
         first = *to++ = u->bodies->firsts[next(u, &body, TALLY_VULKAN_FIRST)];
         for (uint32_t k = 1; k < tally_spirv_length(first); k++) {
-            const uint32_t code = next(u, &body, tally_vulkan_operand_kind(k));
+            const uint32_t code = next(u, &body, tally_vulkan_operand_kind(TALLY_VULKAN_OPERAND, k));
             if (code == TALLY_VULKAN_LITERAL) {
                 *to++ = next(u, &body, TALLY_VULKAN_LITERAL_WORD);
                 continue;
@@ -145,7 +154,7 @@ void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_p
     make_tables(bodies->lengths, u.tables);
     uint32_t *to = unpack_head(&u, &at, words);
     while (to < end) {
-        const place body = place_of(bodies->bytes, bodies->at[next(&u, &at, TALLY_VULKAN_LIST)]);
-        to = unpack_function(&u, body, &at, to);
+        u.body += 1 + tally_vulkan_unfolded(next(&u, &at, TALLY_VULKAN_BODY));
+        to = unpack_function(&u, place_of(bodies->bytes, bodies->at[u.body]), &at, to);
     }
 }

@@ -44,6 +44,9 @@ minmax/reduce/axis/u8/3x2x401+1,1
 bxor/reduce/axis/u32/9x4x66+1,0                              rows that end in the middle of a vector
 dot/reduce/axis/f32/3x19x302+1,0
 max/reduce/axis/f16/3x21x333+1,0                             or of a word
+dot/reduce/axis/i8/4001x3x3+3,1                              narrow elements of slabs, in words of two arrays
+band/reduce/axis/u8/20011x3x3+1,2                            more slabs of them than there are cells
+max/reduce/axis/bf16/301x41x9+1,1
 norm1/reduce/axis/f64/40x61x3+1,0                            fewer columns than a vector has
 sum/reduce/axis/f64/3x103x1501
 bor/exclusive/axis/i8/3x60x3003+3,0                          scanned as words
@@ -62,6 +65,14 @@ minmax/inclusive/keys/f64/40003/i64:uniform:17
 var/inclusive/axis/f64/2x3001x5                              moments down columns
 std/inclusive/axis/f32/301x37x1                              and short rows
 logsumexp/reduce/keys/u8/40003+1,0/i32:uniform:30            bytes whose runs begin anywhere
+prod/reduce/axis/f32/1x4001x17+1,0                           few columns, as a stretch that begins anywhere
+argmin/reduce/axis/u8/2x8001x21+3,1
+var/reduce/axis/f32/1x5001x7
+sumsq/inclusive/axis/u64/2x3x585                             few rows, scanned
+sum/inclusive/axis/f32/3x4x1001+1,1
+norm_inf/inclusive/axis/i32/7x5452x2+2,4                     few columns, scanned in tiles of slabs
+var/inclusive/axis/f16/1x4002x160
+minmax/inclusive/axis/u8/2x9001x7+1,1
 """
 LIBTALLY, LIBSURVEY = sys.argv[1:]
 device = Gpu(Tally(LIBTALLY, "vulkan:0"), load_helper(LIBSURVEY), None)

@@ -51,10 +51,54 @@ bool is_nan_of(parts x, uint type) {
     return !x.finite && x.significand != shifted_up(wide_of(1u), significand_bits(type) - 1u);
 }
 
+/* m / 2^drop to nearest, ties to even, for drop from 1 to 31. */
+uint rounded(uint m, uint drop) {
+    return m + (1u << drop - 1u) - 1u + (m >> drop & 1u) >> drop;
+}
+/* The magnitude of an f64 in the bits of an f32, rounded down; 'rest' are the 31 bits that follow, of which the last one
+ * stands for all after it, too. */
+uint cut_to_f32(uvec2 magnitude, out uint rest) {
+    uint kept = magnitude.y - (896u << 20) << 3 | magnitude.x >> 29, below = magnitude.x << 3;
+    if (magnitude.y < 897u << 20) { /* it is subnormal */
+        const uint drop = min(897u - (magnitude.y >> 20), 31u);
+        const uint m = 0x800000u | (magnitude.y & 0xfffffu) << 3 | magnitude.x >> 29;
+        kept = m >> drop;
+        below = m << 32u - drop | below >> drop | min(below << 32u - drop, 1u);
+    }
+    rest = below >> 1 | below & 1u;
+    if (magnitude.y >= 1151u << 20) {
+        kept = 0x7f800000u;
+        rest = 0;
+    }
+    return kept;
+}
+/* From f32 or f64 to a narrower type, as scans do with each result: by words of 32 bits, with few branches. */
+wide narrowed(wide bits, uint from, uint to) {
+    const wide magnitude = bits & ~sign_bit(from);
+    const uint negative = (from == F64 ? bits.y : bits.x) >> 31;
+    uint kept = magnitude.x, rest = 0;
+    if (from == F64)
+        kept = cut_to_f32(magnitude, rest);
+    if (to == F32) {
+        kept += rest + (kept & 1u) > 1u << 30 ? 1u : 0u;
+    } else {
+        kept |= min(rest, 1u);
+        const bool is_half = to == F16, is_small = is_half && kept < 0x38800000u; /* subnormal as f16 */
+        const uint m = is_small ? kept & 0x7fffffu | 0x800000u : is_half ? kept - 0x38000000u : kept;
+        kept = rounded(m, is_small ? min(126u - (kept >> 23), 31u) : is_half ? 13u : 16u);
+        kept = min(kept, infinity_bits(to).x);
+    }
+    if (less(infinity_bits(from), magnitude))
+        return nan_bits(to);
+    return wide(kept | negative << (to == F32 ? 31 : 15), 0);
+}
+
 /* From one float type to another. */
 wide convert_float(wide bits, uint from, uint to) {
     if (from == to)
         return bits;
+    if (log_bytes(from) >= 2 && log_bytes(to) < log_bytes(from))
+        return narrowed(bits, from, to);
     const parts x = take_apart(bits, from);
     if (is_nan_of(x, from))
         return nan_bits(to);
@@ -80,7 +124,7 @@ bool is_decided(uint saw, out wide bits) {
 
 /* An output of which every NaN has no sign and no payload: devices give 0 / 0 signs of their own. */
 wide plain_nan(wide bits) {
-    return is_nan_of(take_apart(bits, OUT), OUT) ? nan_bits(OUT) : bits;
+    return less(infinity_bits(OUT), bits & ~sign_bit(OUT)) ? nan_bits(OUT) : bits;
 }
 
 float float_of(uvec2 bits, uint type) {
@@ -126,13 +170,17 @@ double double_of(uvec2 bits, uint type) {
     }
     return double(uintBitsToFloat(word));
 }
+/* Words become the low bits of 2^84 and 2^52, which are taken off again, so that one addition rounds. A conversion is a
+ * quarter as fast as an addition. */
 double double_of_integer(wide x, bool is_signed) {
-    return (is_signed ? double(int(x.y)) : double(x.y)) * 4294967296.0lf + double(x.x);
+    const uint flip = is_signed ? 0x80000000u : 0;
+    const double high =
+        packDouble2x32(uvec2(x.y ^ flip, 0x45300000u)) - packDouble2x32(uvec2(flip | 0x100000u, 0x45300000u));
+    return high + packDouble2x32(uvec2(x.x, 0x43300000u));
 }
 wide magnitude_bits(double x) {
     return unpackDouble2x32(x) & wide(~0u, 0x7fffffffu);
 }
-/* The integer becomes the low bits of 2^52, which is taken off again. A conversion is a quarter as fast as an addition. */
 double double_of_word(uint x, bool is_signed) {
     const uint flip = is_signed ? 0x80000000u : 0;
     return packDouble2x32(uvec2(x ^ flip, 0x43300000u)) - packDouble2x32(uvec2(flip, 0x43300000u));

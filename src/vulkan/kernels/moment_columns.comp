@@ -125,16 +125,109 @@ void moment_slabs() {
     uvec4 x[STAGE_VECTORS];
     some_slabs now, next = slabs_of(group_number());
     for (uint group = group_number(); true;) {
-        load_stretch(p.x, next, x);
+        load_stretch(p.x, first_of_slabs(next), next.count * p.extent.x, x);
         if (group != group_number())
             scan_moments_of_slabs(now);
         if (group >= p.panels)
             return;
         barrier(); /* earlier use of the memory */
         now = next;
-        put_stretch(p.x, now, x, 0);
+        put_stretch(p.x, first_of_slabs(now), now.count * p.extent.x, x, 0);
         barrier();
         group += group_count();
         next = slabs_of(group);
+    }
+}
+
+/* ---- scans of few columns that are not short: see tall_slabs() ---- */
+
+uint row_of_tile(rows_tile t, uint k) {
+    return REVERSE ? t.rows - 1 - k : k;
+}
+moments_t scan_moments_of_rows(rows_tile t, moments_t run) {
+    const uint parts = p_team, part = THREAD & parts - 1, column = THREAD >> findMSB(parts), inner = p.inner.x;
+    const uint each = (t.rows + parts - 1) >> findMSB(parts);
+    const uint begin = min(part * each, t.rows), end = min(begin + each, t.rows);
+    const bool is_there = column < inner;
+    const double before = double_of_integer(plus(rows_counted, begin), false);
+    if (parts > 1) {
+        double n = before, inverse = inverse_of_count(n), own = 0;
+        for (uint k = begin; k < end && is_there; k++)
+            own += value_of_cell(column + row_of_tile(t, k) * inner) - run.shift;
+        barrier(); /* earlier use of the memory */
+        unit_sums[THREAD] = own;
+        barrier();
+        for (uint k = THREAD - part; k < THREAD; k++)
+            run.distances += unit_sums[k];
+        moments_t next = run;
+        next.squares = 0;
+        for (uint k = begin; k < end && is_there; k++) {
+            n += 1;
+            next = with_element(next, value_of_cell(column + row_of_tile(t, k) * inner), n, inverse);
+        }
+        unit_sums[BLOCK + THREAD] = next.squares;
+        barrier();
+        for (uint k = THREAD - part; k < THREAD; k++)
+            run.squares += unit_sums[BLOCK + k];
+    }
+    double n = before, inverse = inverse_of_count(n);
+    for (uint k = begin; k < end && is_there; k++) {
+        const uint e = column + row_of_tile(t, k) * inner;
+        n += 1;
+        run = with_element(run, value_of_cell(e), n, inverse);
+        put_cell(e, output_of_moments(run.squares, n));
+    }
+    if (parts > 1) {
+        barrier();
+        if (part == parts - 1) {
+            unit_sums[THREAD / parts] = run.distances;
+            unit_sums[BLOCK + THREAD / parts] = run.squares;
+        }
+        barrier();
+        run.distances = unit_sums[THREAD / parts];
+        run.squares = unit_sums[BLOCK + THREAD / parts];
+    }
+    return about_mean(run, double_of_integer(plus(rows_counted, t.rows), false));
+}
+
+void moment_tall() {
+    begin_kernel();
+    divide_cells();
+    const uint parts = p_team, column = THREAD >> findMSB(parts), inner = p.inner.x;
+    for (uint number = group_number(); number < p.panels * p.chunks; number += group_count()) {
+        const uint chunk = number / p.panels, slab = number % p.panels;
+        uint length;
+        const wide begin = begin_of_chunk(chunk, p.extent, length), own = plus(times(p.inner, slab), column);
+        acc_t base = identity();
+        if (column < inner && given(p.slots))
+            base = read_slot(p.slots, number_of_slot(chunk, own));
+        else if (column < inner)
+            base = base_of(own);
+        moments_t run;
+        uvec4 x[STAGE_VECTORS];
+        rows_tile now, next = tile_of_rows(slab, begin, 0, length);
+        for (uint at = 0; true;) {
+            load_stretch(p.x, next.first, next.rows * inner, x);
+            if (at > 0) {
+                begin_tile_of_rows(now);
+                if (at == now.rows)
+                    run = moments_from(base, wide(0),
+                                       column < inner ? value_of_cell(column + row_of_tile(now, 0) * inner) : 0.0lf);
+                run = scan_moments_of_rows(now, run);
+                barrier();
+                store_cells(plus(p.out_at, shifted_up(now.first, OUT_LOG)), now.rows * inner);
+            }
+            barrier(); /* earlier use of the memory */
+            if (at >= length)
+                break;
+            now = next;
+            put_stretch(p.x, now.first, now.rows * inner, x, 0);
+            barrier();
+            at += now.rows;
+            next = tile_of_rows(slab, begin, at, length);
+        }
+        if (!given(p.slots) && given(p.total) && column < inner && (THREAD & parts - 1) == parts - 1)
+            write_slot(p.total, own,
+                       length > 0 ? acc_from(run, double_of_integer(plus(p.before, p.extent), false)) : base);
     }
 }

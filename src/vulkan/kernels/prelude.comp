@@ -132,6 +132,23 @@ uvec4 load_vector(address at) {
     return (at.x & 15u) == 0 ? vectors_at(at).vector[0] : load_shifted(at);
 }
 
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer pairs_at {
+    uvec2 pair[2];
+};
+/* 1 << log bytes, 16 at most, that begin in the middle of a word. No load depends on a question, so none waits for
+ * another: the word after the last is loaded only if it has some of them, and else the last one twice. */
+uvec4 load_within_words(address at, uint log) {
+    const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift, last = (1u << log - 2) - (byte != 0 ? 0u : 1u);
+    words_at from = words_at(word_below(at));
+    const uint w0 = from.word[0], end = from.word[last];
+    if (log == 2)
+        return uvec4(w0 >> shift | end << 1 << back, 0, 0, 0);
+    const uint w1 = from.word[1];
+    if (log == 3)
+        return uvec4(uvec2(w0, w1) >> shift | uvec2(w1, end) << 1 << back, 0, 0);
+    const uint w2 = from.word[2], w3 = from.word[3];
+    return uvec4(w0, w1, w2, w3) >> shift | uvec4(w1, w2, w3, end) << 1 << back;
+}
 /* The 16 bytes from 'byte' on in two vectors that follow each other. */
 uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
     if ((byte & 8u) != 0) {

@@ -5,16 +5,18 @@
  * too. */
 layout(constant_id = 13) const bool ALONG_ROWS = false; /* else columns' elements may lie apart */
 
-#define FEW 4u
 #define WORD_UNITS 256u
+#if COMMUTES
+layout(constant_id = 15) const bool AS_STRETCH = false;    /* rows are one stretch of memory (narrow_columns.comp) */
+#else
+#define AS_STRETCH false
+#endif
 #if COMMUTES && MOST_COLUMNS > 1
 layout(constant_id = 14) const bool ALONG_COLUMNS = false; /* each thread has several of them */
-layout(constant_id = 15) const bool FEW_ROWS = false;      /* of these columns: FEW at most, of a thread alone */
 #define IN_ROWS (!ALONG_COLUMNS && (!BY_AXIS || ALONG_ROWS || p.width == 0))
 #else
 #define IN_ROWS  (!BY_AXIS || ALONG_ROWS || p.width == 0)
 #define ALONG_COLUMNS false
-#define FEW_ROWS false
 #endif
 
 struct stretch {
@@ -146,39 +148,22 @@ acc_t fold_vectors(stretch s, uint part, uint parts) {
 
 #endif
 
-#if COMMUTES && MOST_COLUMNS > 1
 /* Neighbouring columns in a thread. */
 #define COLUMNS_A_THREAD (IN_LOG == 3 ? 2u : 4u)
+#if COMMUTES && MOST_COLUMNS > 1
 uvec4 load_columns(address at) {
     if (IN_LOG >= 2)
         return load_vector(at);
     return uvec4(load_bits(at, IN_LOG + 2), 0, 0);
 }
 
-layout(buffer_reference, std430, buffer_reference_align = 8) buffer pairs_at {
-    uvec2 pair[2];
-};
-/* 1 << log bytes, 16 at most, that begin in the middle of a word. No load depends on a question, so none waits for
- * another: the word after the last is loaded only if it has some of them, and else the last one twice. */
-uvec4 load_within_words(address at, uint log) {
-    const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift, last = (1u << log - 2) - (byte != 0 ? 0u : 1u);
-    words_at from = words_at(word_below(at));
-    const uint w0 = from.word[0], end = from.word[last];
-    if (log == 2)
-        return uvec4(w0 >> shift | end << 1 << back, 0, 0, 0);
-    const uint w1 = from.word[1];
-    if (log == 3)
-        return uvec4(uvec2(w0, w1) >> shift | uvec2(w1, end) << 1 << back, 0, 0);
-    const uint w2 = from.word[2], w3 = from.word[3];
-    return uvec4(w0, w1, w2, w3) >> shift | uvec4(w1, w2, w3, end) << 1 << back;
-}
 /* The columns in the first 'count' of UNROLL rows, which lie 'apart'. How they are aligned is asked once. The kernel of
  * all shapes keeps its loads, as reductions of rows depend on its text: it has one column a thread, or those of scans. */
 void load_columns(address at, wide apart, uint count, out uvec4 x[UNROLL]) {
     const uint log = min(IN_LOG + 2, 4), either = at.x | apart.x;
     if ((either & (1u << log) - 1u) == 0) {
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            if (u < count && !(FEW_ROWS && u >= FEW))
+            if (u < count)
                 x[u] = log == 4   ? vectors_at(at).vector[0]
                        : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
                                   : uvec4(load_word(at), 0, 0, 0);
@@ -186,20 +171,20 @@ void load_columns(address at, wide apart, uint count, out uvec4 x[UNROLL]) {
         }
     } else if (log == 4 && (either & 7u) == 0) {
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            if (u < count && !(FEW_ROWS && u >= FEW))
+            if (u < count)
                 x[u] = uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
             at = plus(at, apart);
         }
     } else if (log == 4 && (either & 3u) == 0) {
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
             words_at from = words_at(at);
-            if (u < count && !(FEW_ROWS && u >= FEW))
+            if (u < count)
                 x[u] = uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
             at = plus(at, apart);
         }
     } else {
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            if (u < count && !(FEW_ROWS && u >= FEW))
+            if (u < count)
                 x[u] = load_within_words(at, log);
             at = plus(at, apart);
         }
@@ -226,7 +211,7 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
         found[v] = 0;
     }
 #endif
-    for (; !FEW_ROWS && row + (UNROLL - 1) * parts < s.count; row += UNROLL * parts) {
+    for (; row + (UNROLL - 1) * parts < s.count; row += UNROLL * parts) {
         uvec4 x[UNROLL], y[UNROLL];
         if (ALONG_COLUMNS) {
             load_columns(plus(s.x, at), apart, UNROLL, x);
@@ -291,7 +276,7 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
             }
         }
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
-            if (row + u * parts < s.count && !(FEW_ROWS && u >= FEW))
+            if (row + u * parts < s.count)
                 UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
                     lane[v] = added(lane[v], lift_bits(pick(x[u], v, log), TWO_INPUTS ? pick(y[u], v, log) : uvec2(0),
                                                        plus(s.before, row + u * parts)));
@@ -304,7 +289,7 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
 /* Every 'apart'-th row from the first or, if order matters, consecutive rows. */
 acc_t fold_rows(stretch s, uint part, uint parts) {
     const uint log = IN_LOG;
-    const wide row_bytes = shifted_up(p.inner, log);
+    const wide row_bytes = shifted_up(AS_STRETCH ? wide_of(1u) : p.inner, log);
     sum total = empty_sum();
 #if COMMUTES
     const uint apart = parts, end = s.count;
@@ -482,7 +467,7 @@ void fold_chunk(division d, wide column, uint chunk, wide extent, inout acc_t ac
     const stretch s = stretch_of(elements_before(column, begin), length, plus(p.before, begin));
 #if COMMUTES && MOST_COLUMNS > 1
     if (ALONG_COLUMNS || !ALONG_ROWS && d.each > 1) {
-        fold_columns(s, d.part, FEW_ROWS ? 1 : d.parts, acc);
+        fold_columns(s, d.part, d.parts, acc);
         return;
     }
 #endif
@@ -503,7 +488,7 @@ void reduce() {
         if (less(column, p.columns))
             fold_chunk(d, column, chunk, extent, acc);
         UNROLLED_LANES for (uint v = 0; v < (ALONG_ROWS ? 1 : MOST_COLUMNS); v++)
-            if (!FEW_ROWS && v < d.each && d.parts > 1)
+            if (v < d.each && d.parts > 1)
                 acc[v] = fold_block(acc[v], ALONG_ROWS || p.width == 0 ? 1 : p.width, d.parts);
         if (d.part == 0 && less(column, p.columns))
             give_columns(acc, from, to, column, chunk, extent);

@@ -24,6 +24,18 @@ uvec2 cell(uint at) {
     return uvec2(cells[spread(at)], two_words ? cells[spread(at + plane)] : 0);
 }
 
+/* Narrow elements of a reduction stay packed: cells are the words of the vectors that have them, so that a tile has as
+ * many bytes of these as of others. In scans neighbours' results would meet in a word. */
+#define IS_PACKED (!IS_SCAN && IN_LOG < 2)
+uint first_byte, second_byte; /* where the first element and the first partner begin in the first of their words */
+uvec2 packed_cell(uint words, uint byte) {
+    const uint word = words + byte / 4, at = byte & 3u;
+    uint bits = cells[spread(word)] >> 8 * at;
+    if (IN_LOG == 1 && at == 3)
+        bits |= cells[spread(word + 1)] << 8;
+    return uvec2(bits & (IN_LOG == 1 ? 65535u : 255u), 0);
+}
+
 /* Columns of a stretch: their elements are neighbours in memory, as are their results. */
 struct some_slabs {
     wide first;
@@ -33,6 +45,10 @@ some_slabs slabs_of(uint group) {
     const uint most = p_rows * p.inner.x;
     const wide first = times(group, most);
     return some_slabs(first, group < p.panels ? at_most(minus(p.columns, first), most) : 0);
+}
+
+wide first_of_slabs(some_slabs s) {
+    return times(s.first, p.extent.x);
 }
 
 /* ---- loading ---- */
@@ -48,12 +64,13 @@ uvec4 load_edge(address at, address begin, address end) {
     return vector;
 }
 
-void load_stretch(address array, some_slabs s, out uvec4 x[STAGE_VECTORS]) {
+/* Some elements of an array from one on. */
+void load_stretch(address array, wide first, uint elements, out uvec4 x[STAGE_VECTORS]) {
     const uint log = IN_LOG;
-    const address from = plus(array, shifted_up(times(s.first, p.extent.x), log));
+    const address from = element_at(array, first);
     const address base = address(from.x & ~15u, from.y);
-    const address end = plus(array, shifted_up(times(p.columns, p.extent.x), log));
-    const uint vectors = (from.x & 15u) + (s.count * p.extent.x << log) + 15 >> 4;
+    const address end = element_at(array, times(p.columns, p.extent));
+    const uint vectors = (from.x & 15u) + (elements << log) + 15 >> 4;
     const bool is_inside = !less(base, array) && !less(end, plus(base, 16 * vectors));
     UNROLLED_LANES for (uint u = 0; u < STAGE_VECTORS; u++) {
         const uint v = u * BLOCK + THREAD;
@@ -66,24 +83,44 @@ void load_stretch(address array, some_slabs s, out uvec4 x[STAGE_VECTORS]) {
     }
 }
 
-void put_stretch(address array, some_slabs s, uvec4 x[STAGE_VECTORS], uint to) {
-    const uint log = IN_LOG, vector = 16u >> log, elements = s.count * p.extent.x;
-    const address from = plus(array, shifted_up(times(s.first, p.extent.x), log));
+/* Returns where the first element begins in its vector. */
+uint put_stretch(address array, wide first, uint elements, uvec4 x[STAGE_VECTORS], uint to) {
+    const uint log = IN_LOG, vector = 16u >> log;
+    const address from = element_at(array, first);
+    const uint byte = from.x & 15u;
+    if (IS_PACKED) {
+        UNROLLED_LANES for (uint u = 0; u < STAGE_VECTORS; u++) {
+            const uint v = u * BLOCK + THREAD;
+            UNROLLED_LANES for (uint k = 0; k < 4; k++)
+                if (16 * v < byte + (elements << log))
+                    cells[spread(to + 4 * v + k)] = x[u][k];
+        }
+        return byte;
+    }
     if ((from.x & (1u << log) - 1u) != 0) { /* elements lie in two vectors */
         for (uint e = THREAD; e < elements; e += BLOCK)
             put_cell(to + e, load_bits(plus(from, e << log), log));
-        return;
+        return byte;
     }
     UNROLLED_LANES for (uint u = 0; u < STAGE_VECTORS; u++) {
-        const uint e = (u * BLOCK + THREAD) * vector - ((from.x & 15u) >> log);
+        const uint e = (u * BLOCK + THREAD) * vector - (byte >> log);
         UNROLLED_LANES for (uint k = 0; k < vector; k++)
             if (e + k < elements) /* below 0 it is large */
                 put_cell(to + e + k, pick(x[u], k, log));
     }
+    return byte;
 }
 
+/* Of the columns, or of what a tile has of them. */
+uint staged_rows;
+wide rows_ahead;   /* rows in memory before these */
+wide rows_counted; /* logical ones */
 lifted_t lift_cell(uint at, uint row) {
-    return lift_bits(cell(at), TWO_INPUTS ? cell(second + at) : uvec2(0), plus(p.before, row));
+    if (IS_PACKED) {
+        const uvec2 partner = TWO_INPUTS ? packed_cell(second, second_byte + (at << IN_LOG)) : uvec2(0);
+        return lift_bits(packed_cell(0, first_byte + (at << IN_LOG)), partner, plus(rows_ahead, row));
+    }
+    return lift_bits(cell(at), TWO_INPUTS ? cell(second + at) : uvec2(0), plus(rows_ahead, row));
 }
 /* The cell of a column's first element. */
 uint cell_of(uint column) {
@@ -212,11 +249,11 @@ acc_t scan_cells(uint column, uint begin, uint end, acc_t run, bool gives) {
     const bool inclusive = INCLUSIVE, reverse = REVERSE;
     const uint at = cell_of(column);
     for (uint k = begin; k < end; k++) {
-        const uint row = reverse ? p.extent.x - 1 - k : k, e = at + row * p.inner.x;
+        const uint row = reverse ? staged_rows - 1 - k : k, e = at + row * p.inner.x;
         const acc_t before = run;
         run = combine(run, acc_of(lift_cell(e, row)));
         if (gives) {
-            const result_t r = lower(inclusive ? run : before, plus(p.before, k + (inclusive ? 1 : 0)), wide(0));
+            const result_t r = lower(inclusive ? run : before, plus(rows_counted, k + (inclusive ? 1 : 0)), wide(0));
             put_cell(e, r.first);
             if (PER_RESULT == 2)
                 put_cell(second + e, r.second);
@@ -250,12 +287,14 @@ void scan_columns_of(some_slabs s) {
 void slabs() {
     begin_kernel();
     divide_cells();
+    staged_rows = p.extent.x;
+    rows_ahead = rows_counted = p.before;
     uvec4 x[STAGE_VECTORS], y[STAGE_VECTORS];
     some_slabs now, next = slabs_of(group_number());
     for (uint group = group_number(); true;) {
-        load_stretch(p.x, next, x);
+        load_stretch(p.x, first_of_slabs(next), next.count * p.extent.x, x);
         if (TWO_INPUTS)
-            load_stretch(p.y, next, y);
+            load_stretch(p.y, first_of_slabs(next), next.count * p.extent.x, y);
         if (group != group_number()) {
             if (IS_SCAN)
                 scan_columns_of(now);
@@ -266,11 +305,99 @@ void slabs() {
             return;
         barrier(); /* earlier use of the memory */
         now = next;
-        put_stretch(p.x, now, x, 0);
+        first_byte = put_stretch(p.x, first_of_slabs(now), now.count * p.extent.x, x, 0);
         if (TWO_INPUTS)
-            put_stretch(p.y, now, y, second);
+            second_byte = put_stretch(p.y, first_of_slabs(now), now.count * p.extent.x, y, second);
         barrier();
         group += group_count();
         next = slabs_of(group);
+    }
+}
+
+/* ---- scans of few columns that are not short ---- */
+
+/* Some rows of a chunk. */
+struct rows_tile {
+    wide first; /* element */
+    wide begin; /* logical row of the column */
+    uint rows;
+};
+/* That from row 'at' of a chunk on. */
+rows_tile tile_of_rows(uint slab, wide begin, uint at, uint length) {
+    rows_tile t;
+    t.begin = plus(begin, at);
+    t.rows = at < length ? min(p_rows, length - at) : 0;
+    const wide row = REVERSE ? minus(minus(p.extent, t.begin), t.rows) : t.begin;
+    t.first = times(plus(times(p.extent, slab), row), p.inner.x);
+    return t;
+}
+void begin_tile_of_rows(rows_tile t) {
+    staged_rows = t.rows;
+    rows_counted = plus(p.before, t.begin);
+    rows_ahead = REVERSE ? minus(minus(plus(p.before, p.extent), t.begin), t.rows) : rows_counted;
+}
+
+/* A thread's column from 'run' on, the value before the tile. Returns that after it. */
+acc_t scan_tile_of_rows(rows_tile t, acc_t run) {
+    const uint parts = p_team, part = THREAD & parts - 1, column = THREAD >> findMSB(parts);
+    const uint each = (t.rows + parts - 1) >> findMSB(parts);
+    const uint begin = min(part * each, t.rows), end = min(begin + each, t.rows);
+    const bool is_there = column < p.inner.x;
+    if (parts > 1) {
+        acc_t own = identity();
+        if (is_there)
+            own = scan_cells(column, begin, end, own, false);
+        run = combine(run, scan_team(own, parts));
+    }
+    if (is_there)
+        run = scan_cells(column, begin, end, run, true);
+    if (parts > 1) {
+        barrier(); /* earlier use of the memory */
+        if (is_there && part == parts - 1)
+            shared_slots[column] = run;
+        barrier();
+        if (is_there)
+            run = shared_slots[column];
+    }
+    return run;
+}
+
+/* A workgroup has a chunk of a slab's rows, tile by tile. A thread keeps the value of its column from one to the
+ * next. */
+void tall_slabs() {
+    begin_kernel();
+    divide_cells();
+    const uint parts = p_team, column = THREAD >> findMSB(parts), inner = p.inner.x;
+    for (uint number = group_number(); number < p.panels * p.chunks; number += group_count()) {
+        const uint chunk = number / p.panels, slab = number % p.panels;
+        uint length;
+        const wide begin = begin_of_chunk(chunk, p.extent, length), own = plus(times(p.inner, slab), column);
+        acc_t run = identity();
+        if (column < inner && given(p.slots))
+            run = read_slot(p.slots, number_of_slot(chunk, own));
+        else if (column < inner)
+            run = base_of(own);
+        uvec4 x[STAGE_VECTORS];
+        rows_tile now, next = tile_of_rows(slab, begin, 0, length);
+        for (uint at = 0; true;) {
+            load_stretch(p.x, next.first, next.rows * inner, x);
+            if (at > 0) {
+                begin_tile_of_rows(now);
+                run = scan_tile_of_rows(now, run);
+                barrier();
+                const wide first = times(now.first, PER_RESULT);
+                store_cells(plus(p.out_at, shifted_up(first, OUT_LOG)), now.rows * inner * PER_RESULT);
+            }
+            barrier(); /* earlier use of the memory */
+            if (at >= length)
+                break;
+            now = next;
+            put_stretch(p.x, now.first, now.rows * inner, x, 0);
+            barrier();
+            at += now.rows;
+            next = tile_of_rows(slab, begin, at, length);
+        }
+        if (!given(p.slots) && given(p.total) && column < inner && (THREAD & parts - 1) == parts - 1)
+            write_slot(p.total, own, run);
     }
 }

@@ -1,0 +1,196 @@
+/* Columns of few rows: a thread has COLUMNS_A_THREAD neighbours of them, whose results are stored together. Elements
+ * are in no arrays, because drivers may keep arrays in memory. Instead, loops take what comes first, and the rest moves
+ * up: unrolled, that costs nothing, and one text of lift_bits() and lower() serves all elements. A text of each took
+ * the compiler of SwiftShader all memory (branches.h). */
+#if COMMUTES
+
+const uint FEW = 4;
+/* The same columns of each row. Those of a reverse scan come last row first. */
+struct few_vectors {
+    uvec4 a, b, c, d;
+};
+#define LOAD_FEW(load)                                                                                                 \
+    {                                                                                                                  \
+        rows.a = load(at);                                                                                             \
+        if (p.extent.x > 1)                                                                                            \
+            rows.b = load(plus(at, apart));                                                                            \
+        if (p.extent.x > 2)                                                                                            \
+            rows.c = load(plus(at, times(apart, 2u)));                                                                 \
+        if (p.extent.x > 3)                                                                                            \
+            rows.d = load(plus(at, times(apart, 3u)));                                                                 \
+    }
+uvec4 load_two_pairs(address at) {
+    return uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
+}
+uvec4 load_four_words(address at) {
+    words_at from = words_at(at);
+    return uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
+}
+uvec4 load_one(address at) {
+    return uvec4(load_bits(at, IN_LOG), 0, 0);
+}
+/* Of all columns of a unit or of one. How they are aligned is asked once, as nothing must come between loads. */
+few_vectors load_few(address at, wide apart, bool is_whole) {
+    const uint log = min(IN_LOG + 2, 4);
+    const uint either = at.x | (p.extent.x > 1 ? apart.x : 0);
+    few_vectors rows = few_vectors(uvec4(0), uvec4(0), uvec4(0), uvec4(0));
+    if (!is_whole)
+        LOAD_FEW(load_one)
+    else if ((either & (1u << log) - 1u) == 0)
+        LOAD_FEW(load_whole)
+    else if (log == 4 && (either & 7u) == 0)
+        LOAD_FEW(load_two_pairs)
+    else if (log == 4 && (either & 3u) == 0)
+        LOAD_FEW(load_four_words)
+    else
+        LOAD_FEW(load_in_words)
+    return rows;
+}
+
+/* The bytes of a unit's results in a row, 4, 8, 16 or 32 (path.c). */
+#define UNIT_BYTES (COLUMNS_A_THREAD * RESULT)
+struct few_results {
+    uvec4 low, high;
+};
+/* The results of one more column, after the others; what is first goes. */
+few_results with_result(few_results r, result_t last) {
+    const uint log = OUT_LOG;
+    uvec4 own = uvec4(last.first, last.second);
+#if PER_RESULT == 2
+    if (log < 2)
+        own.x = own.x & (log == 0 ? 255u : 65535u) | own.z << (8u << log);
+    else if (log == 2)
+        own.y = own.z;
+#endif
+    if (UNIT_BYTES == 32)
+        return RESULT == 8 ? few_results(uvec4(r.low.zw, r.high.xy), uvec4(r.high.zw, own.xy))
+                           : few_results(r.high, own);
+    if (UNIT_BYTES == 16)
+        r.low = RESULT == 8 ? uvec4(r.low.zw, own.xy) : uvec4(r.low.yzw, own.x);
+    else if (RESULT == 4)
+        r.low.xy = uvec2(r.low.y, own.x);
+    else if (RESULT == 2)
+        r.low.xy = uvec2(r.low.x >> 16 | r.low.y << 16, r.low.y >> 16 | own.x << 16);
+    else
+        r.low.x = r.low.x >> 8 | own.x << 24;
+    return r;
+}
+/* All or only the first one. Rows of a scan may lie apart by no whole vectors. */
+void store_row(address to, few_results r, bool is_whole) {
+    const uint count = is_whole ? UNIT_BYTES : RESULT;
+    if (!is_whole || (to.x & min(UNIT_BYTES, 16) - 1) != 0) {
+        store_bytes(to, r.low, min(count, 16));
+        if (count > 16)
+            store_bytes(plus(to, 16), r.high, count - 16);
+        return;
+    }
+    if (UNIT_BYTES == 4)
+        words_at(to).word[0] = r.low.x;
+    else if (UNIT_BYTES == 8)
+        pairs_at(to).pair[0] = r.low.xy;
+    else
+        vectors_at(to).vector[0] = r.low;
+    if (UNIT_BYTES == 32)
+        vectors_at(to).vector[1] = r.high;
+}
+
+few_vectors next_rows(few_vectors x) {
+    return few_vectors(x.b, x.c, x.d, x.d);
+}
+lifted_t lift_first(uvec4 x, uint row) {
+    return lift_bits(pick(x, 0, IN_LOG), uvec2(0), plus(p.before, row));
+}
+
+/* Reduces the columns of a unit, or its first one, one after the other, which takes few registers. */
+void fold_few(few_vectors x, wide column, bool is_whole) {
+    few_results r = few_results(uvec4(0), uvec4(0));
+    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+        lane_t lane = lane_identity();
+        few_vectors left = x;
+        UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
+            if (k < p.extent.x)
+                lane = added(lane, lift_first(left.a, k));
+            left = next_rows(left);
+        }
+        acc_t acc = widen(lane);
+        if (is_whole || v == 0) {
+            if (given(p.carry))
+                acc = combine(read_slot(p.carry, plus(column, v)), acc);
+            if (given(p.total))
+                write_slot(p.total, plus(column, v), acc);
+        }
+        r = with_result(r, lower(acc, plus(p.before, p.extent), wide(0)));
+        x = few_vectors(next_columns(x.a), next_columns(x.b), next_columns(x.c), next_columns(x.d));
+    }
+    if (!given(p.total))
+        store_row(plus(p.out_at, times(column, RESULT)), r, is_whole);
+}
+
+/* A scan's values of the columns. */
+struct few_runs {
+    acc_t a, b, c, d;
+};
+few_runs with_run(few_runs r, acc_t last) {
+    return COLUMNS_A_THREAD == 4 ? few_runs(r.b, r.c, r.d, last) : few_runs(r.b, last, r.c, r.d);
+}
+/* Scans the columns of a unit, or its first one, row by row. Their results begin at 'to' and lie 'apart'. */
+void scan_few(few_vectors x, address to, wide apart, wide column, bool is_whole) {
+    const uint each = COLUMNS_A_THREAD, extent = p.extent.x;
+    few_runs runs = few_runs(identity(), identity(), identity(), identity());
+    UNROLLED_LANES for (uint v = 0; v < each; v++) runs = with_run(runs, base_of(plus(column, is_whole ? v : 0)));
+    UNROLLED_LANES for (uint k = 0; k < FEW; k++) if (k < extent) {
+        few_results r = few_results(uvec4(0), uvec4(0));
+        UNROLLED_LANES for (uint v = 0; v < each; v++) {
+            const acc_t next = combine(runs.a, acc_of(lift_first(x.a, REVERSE ? extent - 1 - k : k)));
+            r = with_result(r, lower(INCLUSIVE ? next : runs.a, plus(p.before, k + (INCLUSIVE ? 1 : 0)), wide(0)));
+            runs = with_run(runs, next);
+            x.a = next_columns(x.a);
+        }
+        store_row(to, r, is_whole);
+        to = plus(to, times(apart, RESULT));
+        x = next_rows(x);
+    }
+    UNROLLED_LANES for (uint v = 0; v < each && given(p.total); v++) {
+        if (is_whole || v == 0)
+            write_slot(p.total, plus(column, v), runs.a);
+        runs = with_run(runs, runs.a);
+    }
+}
+
+/* The columns of a unit, or its first one: 'element' and 'column' are the first ones. */
+void give_few(wide element, wide column, bool is_whole) {
+    const wide apart = REVERSE ? minus(wide(0), p.inner) : p.inner;
+    const wide first = REVERSE ? plus(element, times(p.inner, p.extent.x - 1)) : element;
+    const few_vectors x = load_few(element_at(p.x, first), shifted_up(apart, IN_LOG), is_whole);
+    if (IS_SCAN)
+        scan_few(x, plus(p.out_at, times(first, RESULT)), apart, column, is_whole);
+    else
+        fold_few(x, column, is_whole);
+}
+
+/* A slab has p.width units. They begin where results may be stored together, so those at the ends of a slab may be cut
+ * off; their columns are taken one by one. */
+void few_rows() {
+    begin_kernel();
+    const uint each = COLUMNS_A_THREAD;
+    for (uint group = group_number(); group < p.panels; group += group_count()) {
+        wide unit;
+        const wide slab = divided(plus(times(group, BLOCK), THREAD), wide_of(p.width), unit);
+        const wide columns = times(slab, p.inner), elements = times(columns, p.extent); /* before the slab */
+        const address to = plus(p.out_at, times(IS_SCAN ? elements : columns, RESULT));
+        /* columns of the first unit that are not there */
+        const uint ahead = (to.x & RESULT - 1) == 0 ? (to.x & min(UNIT_BYTES, 16) - 1) / RESULT : 0;
+        const wide begin = times(unit, each), end = plus(p.inner, ahead);
+        if (!less(columns, p.columns) || !less(begin, end))
+            continue;
+        const bool is_whole = !is_below(begin, ahead) && !less(end, plus(begin, each));
+        for (uint v = 0; v < each; v += is_whole ? each : 1) {
+            const wide at = plus(begin, v);
+            if (!is_below(at, ahead) && less(at, end))
+                give_few(plus(elements, minus(at, ahead)), plus(columns, minus(at, ahead)), is_whole);
+        }
+    }
+}
+#else
+void few_rows() {}
+#endif
