@@ -15,6 +15,7 @@ enum {
     LEAST_SCANNED = 1 << 16,     /* bytes of each, if there are GROUPS: what two steps of the first pass load */
     MOMENT_GROUPS = 2112,        /* of moments */
     WHOLE_ROWS = 512,            /* so many rows are scanned whole, by a workgroup each */
+    GROUP_CHUNKS = 2112,         /* of scans by groups and reductions by keys */
     ROW_CHUNKS = 2112,           /* of many rows that are scanned as groups, */
     LONGEST_IN_CHUNKS = 1 << 18, /* elements: of longer ones a tile that is not full is little */
     ONCE_GROUPS = 396,           /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
@@ -45,13 +46,18 @@ enum {
 static const uint64_t MOST_ONCE = UINT64_C(1) << 27;   /* tiles: 32 bits count words of their sums */
 static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
 
-/* Whether every scan of a plan is one of tiles, between which a workgroup's threads wait for each other: fewer threads
- * wait less. On an H200 argmax of 2 * 10^7 f32 takes 247 us instead of 302, sums by segments of 3000 156 instead of
- * 177. But scans in one pass lose, and so do slabs, along an axis. */
+/* Whether all passes of a plan are of tiles, between which a workgroup's threads wait for each other: fewer threads wait
+ * less. On an H200 argmax of 2 * 10^7 f32 takes 247 us instead of 302, sums by segments of 3000 156 instead of 177. But
+ * scans in one pass lose, and so do slabs, along an axis. */
 static bool has_only_tiles(const tally_vulkan_device *device, const tally_computation *c) {
-    const bool by_groups = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
-    return c->entry && !c->exact && tally_is_scan(c) &&
-           (by_groups || (c->desc.grouping == TALLY_ALL_VALUES && !tally_vulkan_takes_once(device, c)));
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    if (!c->entry || c->exact)
+        return false;
+    if (!tally_is_scan(c))
+        return (keys && !tally_vulkan_takes_moments(c)) ||
+               (c->desc.grouping == TALLY_SEGMENTS && !tally_vulkan_takes_teams(c));
+    return keys || c->desc.grouping == TALLY_SEGMENTS ||
+           (c->desc.grouping == TALLY_ALL_VALUES && !tally_vulkan_takes_once(device, c));
 }
 
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot) {
@@ -232,13 +238,29 @@ bool tally_vulkan_takes_rows(const tally_computation *c) {
            c->in_bytes <= 2 && !divides && tally_class_of(c->monoid) != TALLY_CLASS_FLOATS;
 }
 
+bool tally_vulkan_takes_teams(const tally_computation *c) {
+    return c->entry && !c->exact && !tally_is_scan(c) && c->desc.grouping == TALLY_SEGMENTS &&
+           tally_vulkan_has_running(c->monoid);
+}
+
 bool tally_vulkan_takes_long_runs(const tally_computation *c) {
     const bool commutes = c->entry || c->user.commutes;
     return commutes && !c->exact && !tally_is_scan(c) && c->desc.grouping == TALLY_KEYS &&
            !tally_vulkan_takes_moments(c);
 }
 
-/* Elements of a tile of a scan along rows or by groups. */
+/* Elements of a tile of group_tiles.comp. */
+static uint64_t group_tile(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                           tally_vulkan_slot slot) {
+    if (tally_vulkan_takes_moments(c))
+        return (uint64_t)block * tally_vulkan_moments_a_thread(c->in_bytes);
+    const tally_vulkan_part part = c->entry
+                                       ? tally_vulkan_part_of(c->monoid, tally_vulkan_arithmetic_of(device, c))
+                                       : (tally_vulkan_part){TALLY_VULKAN_ACCUMULATORS, slot.bytes, true};
+    return (uint64_t)block * tally_vulkan_group_items(part, c->in_bytes);
+}
+
+/* Elements of a tile of a scan along rows. */
 static uint64_t scan_tile(uint32_t block, const tally_computation *c, tally_vulkan_slot slot) {
     return (uint64_t)block * (tally_vulkan_takes_moments(c)
                                   ? tally_vulkan_moments_a_thread(c->in_bytes)
@@ -286,7 +308,7 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         const uint64_t groups = least(tally_vulkan_takes_moments(c) ? MOMENT_GROUPS : SCAN_GROUPS, filled);
         cut_chunks(cut, scan_tile(block, c, slot), cut->columns < WHOLE_ROWS ? groups / cut->columns : 1);
         cut->scan_groups = cut->columns * cut->chunks;
-        cut_rows(scan_tile(block, c, slot), c, cut);
+        cut_rows(group_tile(device, block, c, slot), c, cut);
         cut_once(device, block, c, slot, cut);
     } else {
         const bool is_narrow = c->in_bytes <= 4 && c->out_bytes < 4;
@@ -335,26 +357,25 @@ static void cut_segments(const tally_vulkan_device *device, uint32_t block, cons
     cut->too_many = cut->panels > MOST_GROUPS;
 }
 
-/* A chunk is some tiles. Reductions take the records of chunks even of one, and have the end of the input in a tile. */
+/* A chunk is some tiles. Reductions have the end of the input in a tile. */
 static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                        tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (!cut->extent && keys)
         return;
     const bool scans = tally_is_scan(c);
-    if (!keys && !scans && c->entry) {
+    if (!keys && tally_vulkan_takes_teams(c)) {
         cut_segments(device, block, c, slot, shape, cut);
         return;
     }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = scans || tally_vulkan_takes_moments(c) ? scan_tile(block, c, slot)
-                                                       : (uint64_t)block * tally_vulkan_run_items(slot);
+    cut->tile = group_tile(device, block, c, slot);
     cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
     const uint64_t least_chunks = tally_vulkan_takes_long_runs(c) ? divide_up(cut->extent, RUN_CHUNK) : 1;
-    cut_chunks(cut, cut->tile, most(GROUPS, least_chunks));
+    cut_chunks(cut, cut->tile, most(GROUP_CHUNKS, least_chunks));
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    if (cut->chunks > 1 || !scans)
-        cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
+    cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot) +
+                                             divide_up(cut->extent, 32) * sizeof(uint32_t)); /* and bits of heads */
     if (!keys)
         cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
     cut->too_many = cut->tiles > MOST_GROUPS;

@@ -33,7 +33,7 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     const bool exact = tally_vulkan_folds_exactly(c), exact_scan = tally_is_exact_scan(c), fast = !c->exact;
     const bool scan = fast && tally_is_scan(c);
     const bool once = tally_vulkan_takes_once(plan->device, c);
-    const bool by_teams = fast && segments && !scan && c->entry;
+    const bool by_teams = tally_vulkan_takes_teams(c);
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,

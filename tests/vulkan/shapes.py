@@ -62,6 +62,15 @@ minmax/inclusive/keys/f64/40003/i64:uniform:17
 var/inclusive/axis/f64/2x3001x5                              moments down columns
 std/inclusive/axis/f32/301x37x1                              and short rows
 logsumexp/reduce/keys/u8/40003+1,0/i32:uniform:30            bytes whose runs begin anywhere
+sum/reduce/segments/f32/70003+1,3/i64:exponential:24         segments that begin in another tile, and empty ones
+count_nonzero/reduce/segments/u8/70003/i32:power:900         or chunks before, counted in 32 bits in a tile
+min/reduce/segments/i16/70003+3,1/u32:uniform:3              more in a tile than are staged at once
+norm_inf/reduce/segments/f64/40003/i64:power:345
+argmin/reduce/keys/f32/70003+1,3/i32:power:29                a place from another tile
+argmin/inclusive/segments/f32/40003/i32:uniform:5000         or from many tiles before
+argmax/inclusive/keys/i64/40003/i64:constant:9000
+count_nonzero/inclusive/segments/f32/70003+1,2/i32:power:900
+sum/exclusive/keys/i32/40003/i32:exponential:1.5             nearly each element begins a run
 """
 LIBTALLY, LIBSURVEY = sys.argv[1:]
 device = Gpu(Tally(LIBTALLY, "vulkan:0"), load_helper(LIBSURVEY), None)

@@ -72,24 +72,10 @@ void note_heads() {
         word_heads[THREAD] = before & 0xffffu;
     }
 }
-void mark_heads_of_moments(scan_tile t, uint chunk) {
-    const wide first = plus(t.before, t.first);
+void load_heads(scan_tile t) {
     barrier(); /* earlier use of the memory */
-    for (uint w = THREAD; w < MOMENTS_TILE / 32; w += BLOCK)
-        head_bits[w] = 0;
-    barrier();
-    if (BY_KEYS) {
-        mark_keys(first, min(t.count - t.first, MOMENTS_TILE));
-    } else {
-        wide from, to;
-        const uint tile = chunk * (p.chunk / MOMENTS_TILE) + t.first / MOMENTS_TILE;
-        places_of(tile, chunk + 1 == p.chunks && t.first + MOMENTS_TILE >= t.count, from, to);
-        for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
-            const wide offset = offset_at(e), local = minus(REVERSE ? minus(p.extent, offset) : offset, first);
-            if (is_below(local, min(t.count - t.first, MOMENTS_TILE)))
-                atomicOr(head_bits[local.x >> 5], 1u << (local.x & 31u));
-        }
-    }
+    if (THREAD < MOMENTS_TILE / 32)
+        head_bits[THREAD] = 32 * THREAD < t.count - t.first ? head_word(plus(t.before, t.first + 32 * THREAD)) : 0;
     note_heads();
 }
 uint heads_of_unit(uint at) {
@@ -372,9 +358,7 @@ void moment_rows() {
 }
 
 moments_t moments_before_chunk(uint chunk, scan_tile t, out wide runs) {
-    record_t before = no_record();
-    if (given(p.slots))
-        before = read_record(chunk);
+    const record_t before = read_record(chunk);
     runs = before.runs;
     return moments_from(before.acc, minus(before.head, 1u), first_value(t));
 }
@@ -393,7 +377,7 @@ void moment_groups() {
             const tile_units now = next;
             scan_tile after = t;
             after.first += MOMENTS_TILE;
-            mark_heads_of_moments(t, chunk);
+            load_heads(t);
             if (after.first < t.count)
                 load_units(after, next);
             barrier();
@@ -453,7 +437,7 @@ void moment_runs() {
             const tile_units now = next;
             scan_tile after = t;
             after.first += MOMENTS_TILE;
-            mark_heads_of_moments(t, chunk);
+            load_heads(t);
             if (after.first < t.count)
                 load_units(after, next);
             barrier();
