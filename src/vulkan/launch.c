@@ -213,11 +213,12 @@ static void launch_segments(const tally_vulkan_launch *l) {
         launch_tiles(l, &a);
     else
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_OPEN_SEGMENTS], &a, cut->chunks);
+    const bool in_two_passes = k[TALLY_VULKAN_OPEN_SEGMENTS] != VK_NULL_HANDLE;
+    tally_vulkan_dispatch(l, k[in_two_passes ? TALLY_VULKAN_OPEN_SEGMENTS : TALLY_VULKAN_FOLD_GROUPS], &a, cut->chunks);
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
     tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLOSE_SEGMENTS], &a, cut->chunks);
+    tally_vulkan_dispatch(l, k[in_two_passes ? TALLY_VULKAN_CLOSE_SEGMENTS : TALLY_VULKAN_GIVE_RUNS], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
 }
 

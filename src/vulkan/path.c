@@ -35,6 +35,7 @@ enum {
     SLAB_GROUPS = 2112,  /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,  /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096, /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
+    LONGEST_PLACED = 512, /* bytes: argmin by segments of 30 i32 in 209 us by runs.comp, by teams in 235 */
     RUNNING_MEAN = 256,  /* logsumexp: of 124 i32 by tiles 2175 us, by teams 876; of 28 u32 255 and 375 */
     RUN_CHUNK = 1 << 15, /* elements: runs of 128 and more are few in it (long_runs.comp) */
     SHORT_ROW = 512,     /* rows up to here are scanned by a thread each */
@@ -50,14 +51,12 @@ static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 
  * less. On an H200 argmax of 2 * 10^7 f32 takes 247 us instead of 302, sums by segments of 3000 156 instead of 177. But
  * scans in one pass lose, and so do slabs, along an axis. */
 static bool has_only_tiles(const tally_vulkan_device *device, const tally_computation *c) {
-    const bool keys = c->desc.grouping == TALLY_KEYS;
     if (!c->entry || c->exact)
         return false;
-    if (!tally_is_scan(c))
-        return (keys && !tally_vulkan_takes_moments(c)) ||
-               (c->desc.grouping == TALLY_SEGMENTS && !tally_vulkan_takes_teams(c));
-    return keys || c->desc.grouping == TALLY_SEGMENTS ||
-           (c->desc.grouping == TALLY_ALL_VALUES && !tally_vulkan_takes_once(device, c));
+    return c->desc.grouping == TALLY_KEYS ||
+           (tally_is_scan(c) &&
+            (c->desc.grouping == TALLY_SEGMENTS ||
+             (c->desc.grouping == TALLY_ALL_VALUES && !tally_vulkan_takes_once(device, c))));
 }
 
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot) {
@@ -238,11 +237,6 @@ bool tally_vulkan_takes_rows(const tally_computation *c) {
            c->in_bytes <= 2 && !divides && tally_class_of(c->monoid) != TALLY_CLASS_FLOATS;
 }
 
-bool tally_vulkan_takes_teams(const tally_computation *c) {
-    return c->entry && !c->exact && !tally_is_scan(c) && c->desc.grouping == TALLY_SEGMENTS &&
-           tally_vulkan_has_running(c->monoid);
-}
-
 bool tally_vulkan_takes_long_runs(const tally_computation *c) {
     const bool commutes = c->entry || c->user.commutes;
     return commutes && !c->exact && !tally_is_scan(c) && c->desc.grouping == TALLY_KEYS &&
@@ -338,47 +332,59 @@ static void tile_segments(const tally_vulkan_device *device, uint32_t block, con
     cut->scan_groups = least(cut->panels, TILE_GROUPS);
 }
 
+/* Chunks of some tiles, for groups.comp. A reduction has the end of the input in a tile. */
+static void cut_tiles(uint64_t tile, uint64_t least_chunks, const tally_computation *c, tally_vulkan_slot slot,
+                      tally_vulkan_cut *cut) {
+    cut->tile = tile;
+    cut->tiles = tally_is_scan(c) ? most(1, divide_up(cut->extent, tile)) : cut->extent / tile + 1;
+    cut_chunks(cut, tile, most(GROUP_CHUNKS, least_chunks));
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot) +
+                                             divide_up(cut->extent, 32) * sizeof(uint32_t)); /* and bits of heads */
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->too_many = cut->tiles > MOST_GROUPS;
+}
+
+/* Whether runs.comp has segments of this mean length, whatever their lengths. */
+static bool takes_only_runs(const tally_computation *c, uint64_t mean) {
+    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED; /* which tiled_segments.comp does not know */
+    return has_places && mean * c->in_bytes <= LONGEST_PLACED;
+}
+
 /* Reductions by segments: teams of threads as for rows of the segments' mean length. */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                          tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     tally_vulkan_cut rows = {.columns = shape->groups, .extent = divide_up(cut->extent, most(1, shape->groups))};
-    divide_row(block, c, &rows);
-    cut->path = TALLY_VULKAN_BY_SEGMENTS;
-    cut->many = rows.many;
-    cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
-    cut->panels = divide_up(shape->groups, block / cut->many);
-    tile_segments(device, block, c, slot, shape->groups, rows.extent, cut);
-    cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), GROUPS);
-    cut->tile = cut->chunk;
-    cut->tiles = cut->chunks;
-    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
-    cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
-    cut->too_many = cut->panels > MOST_GROUPS;
+    if (!takes_only_runs(c, rows.extent)) {
+        divide_row(block, c, &rows);
+        cut->path = TALLY_VULKAN_BY_SEGMENTS;
+        cut->many = rows.many;
+        cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
+        cut->panels = divide_up(shape->groups, block / cut->many);
+        tile_segments(device, block, c, slot, shape->groups, rows.extent, cut);
+    }
+    cut_tiles(tally_vulkan_has_running(c->monoid) ? (uint64_t)block * UNROLL * (16 / c->in_bytes)
+                                                  : group_tile(device, block, c, slot),
+              1, c, slot, cut);
+    if (tally_vulkan_has_running(c->monoid)) { /* segments.comp asks for chunks' first segments */
+        cut->tile = cut->chunk;
+        cut->tiles = cut->chunks;
+    }
+    cut->too_many |= cut->panels > MOST_GROUPS;
 }
 
-/* A chunk is some tiles. Reductions have the end of the input in a tile. */
 static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                        tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (!cut->extent && keys)
         return;
-    const bool scans = tally_is_scan(c);
-    if (!keys && tally_vulkan_takes_teams(c)) {
-        cut_segments(device, block, c, slot, shape, cut);
-        return;
-    }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = group_tile(device, block, c, slot);
-    cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
-    const uint64_t least_chunks = tally_vulkan_takes_long_runs(c) ? divide_up(cut->extent, RUN_CHUNK) : 1;
-    cut_chunks(cut, cut->tile, most(GROUP_CHUNKS, least_chunks));
-    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot) +
-                                             divide_up(cut->extent, 32) * sizeof(uint32_t)); /* and bits of heads */
-    if (!keys)
-        cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
-    cut->too_many = cut->tiles > MOST_GROUPS;
+    if (!keys && !tally_is_scan(c) && c->entry)
+        cut_segments(device, block, c, slot, shape, cut);
+    else
+        cut_tiles(group_tile(device, block, c, slot),
+                  tally_vulkan_takes_long_runs(c) ? divide_up(cut->extent, RUN_CHUNK) : 1, c, slot, cut);
 }
 
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot,

@@ -19,11 +19,8 @@ bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_comp
 /* Whether moment_tiles.comp has a computation's scans of rows and by groups, and its reductions by keys. */
 bool tally_vulkan_takes_moments(const tally_computation *computation);
 
-/* Whether give_rows() of groups.comp has a computation's scans of rows. */
+/* Whether give_rows() of group_tiles.comp has a computation's scans of rows. */
 bool tally_vulkan_takes_rows(const tally_computation *computation);
-
-/* Whether segments.comp and tiled_segments.comp have a computation's reductions by segments. */
-bool tally_vulkan_takes_teams(const tally_computation *computation);
 
 /* Whether long_runs.comp takes chunks of a computation's reductions by keys in which few runs end. */
 bool tally_vulkan_takes_long_runs(const tally_computation *computation);

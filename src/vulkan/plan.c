@@ -33,7 +33,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     const bool exact = tally_vulkan_folds_exactly(c), exact_scan = tally_is_exact_scan(c), fast = !c->exact;
     const bool scan = fast && tally_is_scan(c);
     const bool once = tally_vulkan_takes_once(plan->device, c);
-    const bool by_teams = tally_vulkan_takes_teams(c);
+    const bool by_teams = fast && segments && !scan && c->entry;
+    const bool in_two_passes = by_teams && tally_vulkan_has_running(c->monoid); /* long segments alone */
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
@@ -44,11 +45,11 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         [TALLY_VULKAN_SCAN_ONCE] = once,
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_SUM_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
-        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_teams,
+        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !in_two_passes,
         [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
         [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped && !moments,
         [TALLY_VULKAN_GIVE_ROWS] = tally_vulkan_takes_rows(c),
-        [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !by_teams && !moments,
+        [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !in_two_passes && !moments,
         [TALLY_VULKAN_GIVE_LONG_RUNS] = tally_vulkan_takes_long_runs(c),
         [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
@@ -57,8 +58,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         [TALLY_VULKAN_MOMENT_RUNS] = grouped && !scan && moments,
         [TALLY_VULKAN_SHORT_SEGMENTS] = by_teams && !(in_tiles && plan->device->is_software),
         [TALLY_VULKAN_TILED_SEGMENTS] = by_teams && in_tiles,
-        [TALLY_VULKAN_OPEN_SEGMENTS] = by_teams,
-        [TALLY_VULKAN_CLOSE_SEGMENTS] = by_teams,
+        [TALLY_VULKAN_OPEN_SEGMENTS] = in_two_passes,
+        [TALLY_VULKAN_CLOSE_SEGMENTS] = in_two_passes,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
         [TALLY_VULKAN_CLEAR_TILES] = once,
         [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,

@@ -387,8 +387,8 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                    made->runs_moments ? "" : tally_vulkan_kernels_long_runs,
                                    made->runs_moments ? tally_vulkan_kernels_moment_tiles : "",
                                    made->runs_moments ? tally_vulkan_kernels_moment_columns : "",
-                                   tally_vulkan_kernels_segments,
-                                   tally_vulkan_kernels_tiled_segments,
+                                   made->runs_moments ? "" : tally_vulkan_kernels_segments,
+                                   made->runs_moments ? "" : tally_vulkan_kernels_tiled_segments,
                                    has_services ? tally_vulkan_kernels_labels : ""};
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)

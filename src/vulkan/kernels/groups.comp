@@ -160,23 +160,24 @@ uint head_word(wide position) {
  * their number. All threads call this. */
 wide mark_chunk(uint chunk, wide first, uint length, out wide runs) {
     uint heads = 0, last = 0; /* a place in the chunk */
-    for (uint at = 0; at < length; at += GROUP_TILE) {
+    const uint tiles = p.chunk / GROUP_TILE;
+    for (uint at = 0; at < length; at += MARKED) {
         const wide begin = plus(first, at);
-        const uint count = min(length - at, GROUP_TILE);
+        const uint count = min(length - at, MARKED), words = (count + 31) / 32;
         barrier(); /* earlier use of the memory */
-        for (uint w = THREAD; w < GROUP_TILE / 32; w += BLOCK)
+        for (uint w = THREAD; w < words; w += BLOCK)
             head_bits[w] = 0;
         barrier();
         if (BY_KEYS) {
             mark_keys(begin, count);
         } else {
             wide from, to;
-            places_of(chunk * (p.chunk / GROUP_TILE) + at / GROUP_TILE,
-                      chunk + 1 == p.chunks && at + GROUP_TILE >= length, from, to);
+            places_of(chunk * tiles + at / GROUP_TILE, chunk * tiles + min(at + MARKED, p.chunk) / GROUP_TILE,
+                      chunk + 1 == p.chunks && at + MARKED >= length, from, to);
             mark_segments(begin, count, from, to);
         }
         barrier();
-        for (uint w = THREAD; w < (count + 31) / 32; w += BLOCK) {
+        for (uint w = THREAD; w < words; w += BLOCK) {
             const uint bits = head_bits[w];
             words_at(head_word_at(plus(begin, 32 * w))).word[0] = bits;
             heads += bitCount(bits);
@@ -216,9 +217,14 @@ record_t fold_after_last_head(uint chunk) {
     return record_t(fold_neighbours(REVERSE ? minus(p.extent, end) : begin, minus(end, begin).x), head, runs);
 }
 
+/* Whether segments.comp or tiled_segments.comp gives all segments: none is long. */
+bool is_by_teams() {
+    return p_most_short != 0 && CONTROL.any_long == 0;
+}
+
 void fold_groups() {
     begin_kernel();
-    if (!BY_KEYS && CONTROL.refused != 0)
+    if (!BY_KEYS && (CONTROL.refused != 0 || is_by_teams()))
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const record_t sum = fold_after_last_head(chunk);
@@ -231,7 +237,7 @@ void fold_groups() {
  * runs. */
 void spine_of_groups() {
     begin_kernel();
-    if (p_most_short != 0 && CONTROL.any_long == 0) /* nothing was opened (segments.comp) */
+    if (is_by_teams())
         return;
     const uint each = (p.chunks + BLOCK - 1) / BLOCK;
     const uint first = min(THREAD * each, p.chunks), end = min(first + each, p.chunks);

@@ -1,13 +1,11 @@
-/* Where groups begin: a bit for each element of a tile. */
-/* The offsets that may lie in a tile: [from, to). */
-void places_of(uint tile, bool is_last, out wide from, out wide to) {
-    const wide here = load_wide(p_places, tile), next = is_last ? wide(0) : load_wide(p_places, tile + 1);
+/* Where groups begin: a bit for each element. */
+
+/* The offsets that may lie in the tiles from one to before another, which the last one has none after it: [from, to). */
+void places_of(uint tile, uint end, bool is_last, out wide from, out wide to) {
+    const wide here = load_wide(p_places, tile), next = is_last ? wide(0) : load_wide(p_places, end);
     from = REVERSE ? next : here;
     to = REVERSE ? here : is_last ? plus(p_segments, 1u) : next;
 }
-
-/* A bit for each element of a scan's tile that begins a group, in logical order. */
-shared uint head_bits[BLOCK * MOST_ELEMENTS / 32];
 
 /* Elements that a thread has of a tile, and of the tile. */
 #if RUNS_MOMENTS
@@ -16,15 +14,26 @@ shared uint head_bits[BLOCK * MOST_ELEMENTS / 32];
 #define ITEMS      max(MOST_ITEMS >> (IN_LOG == 3 ? 1 : 0), VECTOR)
 #define GROUP_TILE (ITEMS * BLOCK)
 #endif
+
+/* So many are marked together, in logical order: mostly a whole chunk, so that a workgroup waits once for its offsets. */
+const uint MARKED = 8 * 32 * BLOCK;
+shared uint head_bits[MARKED / 32];
+
+const uint KEYS_AHEAD = 4; /* vectors of keys, or offsets, that a thread has on their way */
+
 void mark_segments(wide first, uint count, wide from, wide to) {
-    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
-        const wide offset = offset_at(e), local = minus(REVERSE ? minus(p.extent, offset) : offset, first);
-        if (is_below(local, count))
-            atomicOr(head_bits[local.x >> 5], 1u << (local.x & 31u));
+    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, KEYS_AHEAD * BLOCK)) {
+        wide offsets[KEYS_AHEAD];
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++)
+            if (less(plus(e, v * BLOCK), to))
+                offsets[v] = inspected_offset(plus(e, v * BLOCK));
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+            const wide local = minus(REVERSE ? minus(p.extent, offsets[v]) : offsets[v], first);
+            if (less(plus(e, v * BLOCK), to) && is_below(local, count))
+                atomicOr(head_bits[local.x >> 5], 1u << (local.x & 31u));
+        }
     }
 }
-
-const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
 
 /* The tile's elements from 'first' on are 'count'. A key is compared with the one before it in logical order. */
 void mark_keys(wide first, uint count) {

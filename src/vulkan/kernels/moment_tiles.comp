@@ -59,12 +59,12 @@ double first_value(scan_tile t) {
 
 /* For each word of head bits: the number of heads in the words before it, and the position of the last of these in the
  * tile plus 1, or 0. */
-shared uint word_ranks[BLOCK / 4], word_heads[BLOCK / 4];
+shared uint tile_heads[BLOCK / 4], word_ranks[BLOCK / 4], word_heads[BLOCK / 4];
 
 /* All threads call this, and meet before they use what it notes. */
 void note_heads() {
     barrier();
-    const uint words = MOMENTS_TILE / 32, bits = THREAD < words ? head_bits[THREAD] : 0;
+    const uint words = MOMENTS_TILE / 32, bits = THREAD < words ? tile_heads[THREAD] : 0;
     const uint last = bits != 0 ? 32 * THREAD + findMSB(bits) + 1 : 0;
     const uint before = scan_notes(last | bitCount(bits) << 16);
     if (THREAD < words) {
@@ -75,27 +75,27 @@ void note_heads() {
 void load_heads(scan_tile t) {
     barrier(); /* earlier use of the memory */
     if (THREAD < MOMENTS_TILE / 32)
-        head_bits[THREAD] = 32 * THREAD < t.count - t.first ? head_word(plus(t.before, t.first + 32 * THREAD)) : 0;
+        tile_heads[THREAD] = 32 * THREAD < t.count - t.first ? head_word(plus(t.before, t.first + 32 * THREAD)) : 0;
     note_heads();
 }
 uint heads_of_unit(uint at) {
-    return head_bits[at >> 5] >> (at & 31u) & (1u << UNIT) - 1u;
+    return tile_heads[at >> 5] >> (at & 31u) & (1u << UNIT) - 1u;
 }
 /* The last head before a position in the tile, plus 1, or 0. */
 uint head_before(uint at) {
-    const uint bits = head_bits[at >> 5] & (1u << (at & 31u)) - 1u;
+    const uint bits = tile_heads[at >> 5] & (1u << (at & 31u)) - 1u;
     return bits != 0 ? (at & ~31u) + findMSB(bits) + 1 : word_heads[at >> 5];
 }
 uint last_head_of_tile() {
-    const uint last = MOMENTS_TILE / 32 - 1, bits = head_bits[last];
+    const uint last = MOMENTS_TILE / 32 - 1, bits = tile_heads[last];
     return bits != 0 ? 32 * last + findMSB(bits) + 1 : word_heads[last];
 }
 uint heads_of_tile() {
     const uint last = MOMENTS_TILE / 32 - 1;
-    return word_ranks[last] + bitCount(head_bits[last]);
+    return word_ranks[last] + bitCount(tile_heads[last]);
 }
 uint heads_before(uint at) {
-    return word_ranks[at >> 5] + bitCount(head_bits[at >> 5] & (1u << (at & 31u)) - 1u);
+    return word_ranks[at >> 5] + bitCount(tile_heads[at >> 5] & (1u << (at & 31u)) - 1u);
 }
 
 /* ---- a tile ---- */

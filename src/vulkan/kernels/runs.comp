@@ -57,33 +57,116 @@ void store_near(address at, uint log, uvec2 bits) {
         store_bits(at, log, bits);
 }
 
-void give_staged_run(wide first, record_t before, uint head, uint slot) {
-    const uint log = log_bytes(INDEX), note = STAGED_END(slot), began = note >> 16, end = note & 0xffffu;
-    const wide heads = plus(before.runs, head), rank = minus(heads, 1u), ahead = minus(first, before.head);
-    if (heads == wide(0))
-        return; /* no group ends before the first element */
-    const result_t r = lower(in_group(staged[slot], began, before, ahead), since(end + 1, began, ahead), wide(0));
-    const address to = plus(p.out_at, shifted_up(times(rank, PER_RESULT), OUT_LOG));
-    store_near(to, OUT_LOG, r.first);
-    if (PER_RESULT == 2)
-        store_near(plus(to, 1u << OUT_LOG), OUT_LOG, r.second);
-    if (given(p_keys_out))
-        store_near(plus(p_keys_out, shifted_up(rank, log)), log,
-                   near_bits(plus(p_keys, shifted_up(minus(plus(first, end), 1u), log)), log));
+/* The result of a group that waits in a slot, and ends at a place of the tile. */
+result_t staged_result(wide first, record_t before, uint slot) {
+    const uint note = STAGED_END(slot), began = note >> 16, end = note & 0xffffu;
+    const wide ahead = minus(first, before.head);
+    return lower(in_group(staged[slot], began, before, ahead), since(end + 1, began, ahead), wide(0));
+}
+uvec2 staged_key(wide first, uint slot) {
+    const uint log = log_bytes(INDEX);
+    return near_bits(plus(p_keys, shifted_up(minus(plus(first, STAGED_END(slot) & 0xffffu), 1u), log)), log);
 }
 
-/* The segment that offset e ends, if that is one of the heads [begin, begin + STAGED). */
-void give_staged_segment(wide first, record_t before, wide e, uint begin) {
-    const wide g = minus(e, 1u), start = inspected_offset(g), end = inspected_offset(e), local = minus(end, first);
+/* Results of less than a word are stored as words, of neighbours. Each word at its ends may have some of other tiles. */
+#define IN_WORDS(log) ((log) < 2)
+struct narrow_word {
+    uint bits, mask;
+};
+void add_narrow(inout narrow_word word, uint log, uint k, uvec2 bits) {
+    const uint shift = k << log + 3, mask = (256u << (8 << log)) / 256u - 1u;
+    word.bits |= (bits.x & mask) << shift;
+    word.mask |= mask << shift;
+}
+
+/* The runs of 'count' slots, of which the first is the one of 'rank' and 1. */
+void give_staged_runs(wide first, record_t before, wide rank, uint count) {
+    const uint log = OUT_LOG, key_log = log_bytes(INDEX);
+    const uint none = rank == wide(0) ? 1 : 0; /* no group ends before the first element */
+    if (IN_WORDS(log) && PER_RESULT == 1 && is_aligned(p.out_at, log)) {
+        const address to = minus(plus(p.out_at, shifted_up(rank, log)), 1u << log);
+        const uint each = 4u >> log, lead = (to.x & 3u) >> log;
+        for (uint unit = THREAD; unit * each < lead + count; unit += BLOCK) {
+            narrow_word word = narrow_word(0, 0);
+            for (uint k = 0; k < each; k++) {
+                const uint slot = unit * each + k - lead;
+                if (slot >= none && slot < count)
+                    add_narrow(word, log, k, staged_result(first, before, slot).first);
+            }
+            merge_word(plus(word_below(to), 4 * unit), word.mask, word.bits);
+        }
+    } else {
+        for (uint slot = THREAD + none; slot < count; slot += BLOCK) {
+            const result_t r = staged_result(first, before, slot);
+            const address to = plus(p.out_at, shifted_up(times(minus(plus(rank, slot), 1u), PER_RESULT), log));
+            store_near(to, log, r.first);
+            if (PER_RESULT == 2)
+                store_near(plus(to, 1u << log), log, r.second);
+        }
+    }
+    if (given(p_keys_out) && IN_WORDS(key_log) && is_aligned(p_keys_out, key_log)) {
+        const address to = minus(plus(p_keys_out, shifted_up(rank, key_log)), 1u << key_log);
+        const uint each = 4u >> key_log, lead = (to.x & 3u) >> key_log;
+        for (uint unit = THREAD; unit * each < lead + count; unit += BLOCK) {
+            narrow_word word = narrow_word(0, 0);
+            for (uint k = 0; k < each; k++) {
+                const uint slot = unit * each + k - lead;
+                if (slot >= none && slot < count)
+                    add_narrow(word, key_log, k, staged_key(first, slot));
+            }
+            merge_word(plus(word_below(to), 4 * unit), word.mask, word.bits);
+        }
+    } else if (given(p_keys_out)) {
+        for (uint slot = THREAD + none; slot < count; slot += BLOCK)
+            store_near(plus(p_keys_out, shifted_up(minus(plus(rank, slot), 1u), key_log)), key_log,
+                       staged_key(first, slot));
+    }
+}
+
+/* The result of the segment that offset e ends, if that is one of the heads [begin, begin + STAGED); else false. */
+bool segment_of(wide first, record_t before, wide e, uint begin, out result_t r) {
+    const wide start = inspected_offset(minus(e, 1u)), end = inspected_offset(e), local = minus(end, first);
+    r = single(wide(0));
     if (!is_below(local, GROUP_TILE))
-        return;
+        return false;
+    if (start == end) {
+        r = lower(identity(), wide(0), start);
+        return begin == 0;
+    }
     const uint at = local.x, thread = at / ITEMS, k = at % ITEMS;
     const uint below = k == 0 ? 0 : head_word(end) >> (thread * ITEMS & 31u) & (1u << k) - 1u;
     const uint slot = thread_heads[thread] + bitCount(below) - begin;
-    if (start == end && begin == 0)
-        store_result(p.out_at, g, lower(identity(), wide(0), start));
-    else if (start != end && slot < STAGED)
-        store_result(p.out_at, g, lower(whole(staged[slot], STAGED_END(slot) >> 16 == 0, before.acc, first), minus(end, start), start));
+    if (slot >= STAGED)
+        return false;
+    r = lower(whole(staged[slot], STAGED_END(slot) >> 16 == 0, before.acc, first), minus(end, start), start);
+    return true;
+}
+void give_staged_segments(wide first, record_t before, wide from, wide to, uint begin) {
+    const uint log = OUT_LOG;
+    result_t r;
+    if (!less(from, to))
+        return;
+    if (IN_WORDS(log) && PER_RESULT == 1 && is_aligned(p.out_at, log)) {
+        const address out_at = minus(plus(p.out_at, shifted_up(from, log)), 1u << log);
+        const uint each = 4u >> log, lead = (out_at.x & 3u) >> log;
+        const wide end = plus(minus(to, from), lead);
+        for (wide u = wide_of(THREAD); less(times(u, each), end); u = plus(u, BLOCK)) {
+            narrow_word word = narrow_word(0, 0);
+            for (uint k = 0; k < each; k++) {
+                const wide place = plus(times(u, each), k);
+                if (less(place, wide_of(lead)))
+                    continue;
+                const wide e = plus(from, minus(place, lead));
+                if (less(e, to) && segment_of(first, before, e, begin, r))
+                    add_narrow(word, log, k, r.first);
+            }
+            merge_word(plus(word_below(out_at), shifted_up(u, 2)), word.mask, word.bits);
+        }
+        return;
+    }
+    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK))
+        if (segment_of(first, before, e, begin, r))
+            store_result(p.out_at, minus(e, 1u), r);
 }
 
 record_t give_runs_of_tile(wide first, tile_items items, record_t before, wide from, wide to) {
@@ -95,11 +178,9 @@ record_t give_runs_of_tile(wide first, tile_items items, record_t before, wide f
         stage(items, ahead, begin);
         barrier();
         if (BY_KEYS)
-            for (uint head = begin + THREAD; head < min(begin + STAGED, all.count); head += BLOCK)
-                give_staged_run(first, before, head, head - begin);
+            give_staged_runs(first, before, plus(before.runs, begin), min(STAGED, all.count - begin));
         else
-            for (wide e = plus(most(from, wide_of(1u)), THREAD); less(e, to); e = plus(e, BLOCK))
-                give_staged_segment(first, before, e, begin);
+            give_staged_segments(first, before, most(from, wide_of(1u)), to, begin);
     }
     barrier();
     return after_tile_of(all, first, before);
@@ -139,10 +220,10 @@ void give_runs_of_tiles(uint chunk, scan_tile next, record_t before) {
             loaded.heads = heads_with_end(next, is_last);
         }
         if (!is_first) {
+            const uint tile = chunk * (p.chunk / GROUP_TILE) + t.first / GROUP_TILE;
             wide from = wide(0), to = wide(0);
             if (!BY_KEYS)
-                places_of(chunk * (p.chunk / GROUP_TILE) + t.first / GROUP_TILE, is_last && next.first >= length, from,
-                          to);
+                places_of(tile, tile + 1, is_last && next.first >= length, from, to);
             before = give_runs_of_tile(plus(t.before, t.first), items, before, from, to);
         }
         items = loaded;
@@ -152,7 +233,7 @@ void give_runs_of_tiles(uint chunk, scan_tile next, record_t before) {
 }
 void give_runs() {
     begin_kernel();
-    if (CONTROL.refused != 0)
+    if (CONTROL.refused != 0 || is_by_teams())
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const record_t before = read_record(chunk);
