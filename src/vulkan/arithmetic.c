@@ -106,7 +106,8 @@ unsigned tally_vulkan_most_items(tally_vulkan_part part) {
 }
 
 unsigned tally_vulkan_group_items(tally_vulkan_part part, unsigned in_bytes) {
-    const unsigned most = tally_vulkan_most_items(part), items = in_bytes == 8 ? most / 2 : most, vector = 16 / in_bytes;
+    const unsigned most = tally_vulkan_most_items(part), items = in_bytes == 8 ? most / 2 : most,
+                   vector = 16 / in_bytes;
     return items > vector ? items : vector;
 }
 

@@ -70,11 +70,11 @@ bool tally_vulkan_has_running(tally_monoid monoid);
 /* Accumulators of a tile in shared memory, a thread: each of a vector of 16 bytes. */
 unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
 
-/* Vectors that a thread has of a tile of scan_rows.comp and groups.comp. */
+/* Vectors that a thread has of a tile of scan_rows.comp. */
 unsigned tally_vulkan_tile_vectors(tally_vulkan_slot slot, unsigned in_bytes);
 
-/* What a thread of group_tiles.comp has of a group: an accumulator; of argmin and argmax, a value and a place of 32 bits;
- * of counts, 32 bits. */
+/* What a thread of group_tiles.comp has of a group: an accumulator; of argmin and argmax, a value and a place of 32
+ * bits; of counts, 32 bits. */
 typedef struct tally_vulkan_part {
     enum { TALLY_VULKAN_ACCUMULATORS, TALLY_VULKAN_PLACES, TALLY_VULKAN_COUNTS } kind;
     unsigned bytes;

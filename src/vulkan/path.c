@@ -35,7 +35,7 @@ enum {
     SLAB_GROUPS = 2112,  /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,  /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096, /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
-    LONGEST_PLACED = 512, /* bytes: argmin by segments of 30 i32 in 209 us by runs.comp, by teams in 235 */
+    SHORTEST_MEAN = 16,  /* bytes; any of u8 by segments of 5: 1083 us by runs.comp, by tiles 1521; not tuned */
     RUNNING_MEAN = 256,  /* logsumexp: of 124 i32 by tiles 2175 us, by teams 876; of 28 u32 255 and 375 */
     RUN_CHUNK = 1 << 15, /* elements: runs of 128 and more are few in it (long_runs.comp) */
     SHORT_ROW = 512,     /* rows up to here are scanned by a thread each */
@@ -47,16 +47,15 @@ enum {
 static const uint64_t MOST_ONCE = UINT64_C(1) << 27;   /* tiles: 32 bits count words of their sums */
 static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
 
-/* Whether all passes of a plan are of tiles, between which a workgroup's threads wait for each other: fewer threads wait
- * less. On an H200 argmax of 2 * 10^7 f32 takes 247 us instead of 302, sums by segments of 3000 156 instead of 177. But
- * scans in one pass lose, and so do slabs, along an axis. */
+/* Whether all passes of a plan are of tiles, between which a workgroup's threads wait for each other: fewer threads
+ * wait less. On an H200 argmax of 2 * 10^7 f32 takes 247 us instead of 302, sums by segments of 3000 156 instead of
+ * 177. But scans in one pass lose, and so do slabs, along an axis. */
 static bool has_only_tiles(const tally_vulkan_device *device, const tally_computation *c) {
     if (!c->entry || c->exact)
         return false;
     return c->desc.grouping == TALLY_KEYS ||
-           (tally_is_scan(c) &&
-            (c->desc.grouping == TALLY_SEGMENTS ||
-             (c->desc.grouping == TALLY_ALL_VALUES && !tally_vulkan_takes_once(device, c))));
+           (tally_is_scan(c) && (c->desc.grouping == TALLY_SEGMENTS ||
+                                 (c->desc.grouping == TALLY_ALL_VALUES && !tally_vulkan_takes_once(device, c))));
 }
 
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot) {
@@ -69,6 +68,12 @@ uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_co
     while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
         block /= 2;
     return block;
+}
+
+/* On an H200 sums by segments of 10 (power law) of 5 * 10^7 f32 take 350 us, with the block of teams 401. */
+uint32_t tally_vulkan_block_of_runs(uint32_t block) {
+    enum { LEAST = 64 };
+    return block > LEAST ? block / 2 : block;
 }
 
 /* The least power of two that is not less. */
@@ -248,9 +253,8 @@ static uint64_t group_tile(const tally_vulkan_device *device, uint32_t block, co
                            tally_vulkan_slot slot) {
     if (tally_vulkan_takes_moments(c))
         return (uint64_t)block * tally_vulkan_moments_a_thread(c->in_bytes);
-    const tally_vulkan_part part = c->entry
-                                       ? tally_vulkan_part_of(c->monoid, tally_vulkan_arithmetic_of(device, c))
-                                       : (tally_vulkan_part){TALLY_VULKAN_ACCUMULATORS, slot.bytes, true};
+    const tally_vulkan_part part = c->entry ? tally_vulkan_part_of(c->monoid, tally_vulkan_arithmetic_of(device, c))
+                                            : (tally_vulkan_part){TALLY_VULKAN_ACCUMULATORS, slot.bytes, true};
     return (uint64_t)block * tally_vulkan_group_items(part, c->in_bytes);
 }
 
@@ -348,8 +352,7 @@ static void cut_tiles(uint64_t tile, uint64_t least_chunks, const tally_computat
 
 /* Whether runs.comp has segments of this mean length, whatever their lengths. */
 static bool takes_only_runs(const tally_computation *c, uint64_t mean) {
-    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED; /* which tiled_segments.comp does not know */
-    return has_places && mean * c->in_bytes <= LONGEST_PLACED;
+    return !tally_vulkan_has_running(c->monoid) && mean * c->in_bytes <= SHORTEST_MEAN;
 }
 
 /* Reductions by segments: teams of threads as for rows of the segments' mean length. */
@@ -365,7 +368,7 @@ static void cut_segments(const tally_vulkan_device *device, uint32_t block, cons
         tile_segments(device, block, c, slot, shape->groups, rows.extent, cut);
     }
     cut_tiles(tally_vulkan_has_running(c->monoid) ? (uint64_t)block * UNROLL * (16 / c->in_bytes)
-                                                  : group_tile(device, block, c, slot),
+                                                  : group_tile(device, tally_vulkan_block_of_runs(block), c, slot),
               1, c, slot, cut);
     if (tally_vulkan_has_running(c->monoid)) { /* segments.comp asks for chunks' first segments */
         cut->tile = cut->chunk;

@@ -25,6 +25,12 @@ static bool is_of_moments(tally_vulkan_kernel kernel) {
            (kernel >= TALLY_VULKAN_MOMENT_ROWS && kernel <= TALLY_VULKAN_MOMENT_RUNS);
 }
 
+/* Those that take segments as runs. */
+static bool is_of_runs(tally_vulkan_kernel kernel) {
+    return kernel == TALLY_VULKAN_FOLD_GROUPS || kernel == TALLY_VULKAN_SPINE_OF_GROUPS ||
+           kernel == TALLY_VULKAN_GIVE_RUNS;
+}
+
 static tally_status load_kernels(tally_vulkan_plan *plan) {
     const tally_vulkan_module *const module = plan->module;
     const tally_computation *c = &plan->gpu.base.computation;
@@ -82,9 +88,12 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k < TALLY_VULKAN_EXACT_ROWS)
             status = tally_vulkan_service_get(plan->device, c, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
-            status = tally_vulkan_pipeline_get(
-                plan->device, c, moments && is_of_moments((tally_vulkan_kernel)k) ? of_moments : module, plan->block,
-                (tally_vulkan_kernel)k, TALLY_VULKAN_PLAIN, &plan->kernels[k]);
+            status = tally_vulkan_pipeline_get(plan->device, c,
+                                               moments && is_of_moments((tally_vulkan_kernel)k) ? of_moments : module,
+                                               by_teams && !in_two_passes && is_of_runs((tally_vulkan_kernel)k)
+                                                   ? tally_vulkan_block_of_runs(plan->block)
+                                                   : plan->block,
+                                               (tally_vulkan_kernel)k, TALLY_VULKAN_PLAIN, &plan->kernels[k]);
     if (status == TALLY_OK && fast && !grouped && !scan)
         status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE,
                                            TALLY_VULKAN_FROM_SLOTS, &plan->fold_slots);
@@ -256,8 +265,12 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
     if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !tally_vulkan_takes_moments(c) &&
         !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args))
-        status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, tiles, TALLY_VULKAN_ANYWHERE,
-                                           &plan->anywhere[tiles]);
+        status =
+            tally_vulkan_pipeline_get(plan->device, c, plan->module,
+                                      c->desc.grouping == TALLY_SEGMENTS && tiles == TALLY_VULKAN_GIVE_RUNS && c->entry
+                                          ? tally_vulkan_block_of_runs(plan->block)
+                                          : plan->block,
+                                      tiles, TALLY_VULKAN_ANYWHERE, &plan->anywhere[tiles]);
     if (status == TALLY_OK && shape_cut.path == TALLY_VULKAN_FOLD)
         status = load_special_fold(plan, &shape_cut);
     if (status == TALLY_OK)

@@ -65,6 +65,7 @@ logsumexp/reduce/keys/u8/40003+1,0/i32:uniform:30            bytes whose runs be
 sum/reduce/segments/f32/70003+1,3/i64:exponential:24         segments that begin in another tile, and empty ones
 count_nonzero/reduce/segments/u8/70003/i32:power:900         or chunks before, counted in 32 bits in a tile
 min/reduce/segments/i16/70003+3,1/u32:uniform:3              more in a tile than are staged at once
+any/reduce/segments/u8/70003+1,3/i32:exponential:5           results stored as words, beside another tile's
 norm_inf/reduce/segments/f64/40003/i64:power:345
 argmin/reduce/keys/f32/70003+1,3/i32:power:29                a place from another tile
 argmin/inclusive/segments/f32/40003/i32:uniform:5000         or from many tiles before

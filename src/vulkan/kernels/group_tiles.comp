@@ -1,18 +1,19 @@
-/* Tiles of elements in groups, of scans and of reductions by keys. A thread has ITEMS neighbours in registers, and a bit for
- * each that begins a group (groups.comp). It folds those from its last such bit on to a part. The threads' parts are
- * scanned. Then the thread goes through its elements once more, from the part before them on. */
+/* Tiles of elements in groups, of scans and of reductions. A thread has ITEMS neighbours in registers, and a bit for each
+ * that begins a group (groups.comp). It folds those from its last such bit on to a part. The threads' parts are scanned. Then
+ * the thread goes through its elements once more, from the part before them on. Places in a tile count from 1. */
 
 /* ---- parts ---- */
 
-/* What a thread has of one group in a tile. Where accumulators are long only because inputs are, parts are short: a place in
- * the tile instead of an index, a count of 32 bits. Elements come in order, so of equal ones the first is the earlier. */
-/* Elements of a group before a place, which begins at 'head' of the tile or, if that is 0, before it: 'ahead' elements
- * before the one ahead of place 1. Places count from 1. */
+/* Elements of a group before a place. The group begins at 'head' or, if that is 0, before the tile; then it has 'ahead'
+ * elements, and one, before place 1. */
 wide since(uint place, uint head, wide ahead) {
     return plus(mix(ahead, wide(0u - head, ~0u), bvec2(head != 0)), place);
 }
+
+/* A part is what a thread has of one group in a tile: an accumulator, or less. Of argmin and argmax, a value and a place.
+ * Elements come in order, so of equal ones the first stays. */
 #if PART_KIND == PLACES
-const uint NO_PLACE = ~0u; /* places count from 1; that of an element before the tile is 0 */
+const uint NO_PLACE = ~0u; /* that of an element before the tile is 0 */
 #define run_t                       part_t
 #define ITEM_OF(x, y, number, place) part_t(value_of_bits(x), place)
 part_t no_part() {
@@ -35,6 +36,7 @@ acc_t in_group(part_t part, uint head, record_t before, wide ahead) {
     const wide index = mix(since(part.a1, head, ahead), back, bvec2(part.a1 == 0));
     return acc_t(part.a0, mix(index, NO_INDEX, bvec2(part.a1 == NO_PLACE)));
 }
+/* Of counts, 32 bits. */
 #elif PART_KIND == COUNTS
 #define run_t                       part_t
 #define ITEM_OF(x, y, number, place) part_t(is_nonzero(value_of_bits(x)))
@@ -61,6 +63,7 @@ acc_t whole(part_t part, bool goes_on, acc_t before, wide first) {
 #define whole(part, goes_on, before, first) (part)
 #define in_group(part, head, before, ahead) (part)
 #endif
+/* 'run': a thread's elements from its last head on; 'item': one of them. */
 #if PART_KIND != ACCUMULATORS
 #define item_t                      part_t
 #define part_of(run)                (run)
@@ -83,7 +86,7 @@ shared part_t staged[STAGED_SLOTS * BLOCK], team_parts[BLOCK / 8];
     if (condition)                                                                                                     \
         to = a;
 #define EACH_ITEM(STEP)                                                                                                \
-    for (uint k = 0; k < lie.items; k++) {                                                                                 \
+    for (uint k = 0; k < lie.items; k++) {                                                                                             \
         STEP(k)                                                                                                        \
     }
 #else

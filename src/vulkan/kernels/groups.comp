@@ -3,7 +3,7 @@
  * many begin. The records are scanned. Then each chunk goes on from the value before it, tile by tile (group_tiles.comp,
  * runs.comp). Positions are logical: reverse scans count from the end. */
 struct record_t {
-    acc_t acc;     /* of the last group */
+    acc_t acc; /* of the last group */
     wide head; /* where it begins, and 1; 0: before all that was seen */
     wide runs; /* groups that begin */
 };

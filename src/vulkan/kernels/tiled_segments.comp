@@ -60,27 +60,6 @@ acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, ui
     return widen(lane);
 }
 
-/* The results of a workgroup's segments, of 'first' and after it, of less than a word each: words are stored. */
-shared uint narrow_results[BLOCK];
-void give_narrow(wide first, uint team, bool gives, uint bits) {
-    const uint log = OUT_LOG, each = 4u >> log, is_there = 1u << 31;
-    const address to = plus(p.out_at, shifted_up(first, log));
-    const uint lead = (to.x & 3u) >> log;
-    barrier(); /* earlier use of the memory */
-    if ((THREAD & p_team - 1) == 0)
-        narrow_results[team] = gives ? bits & 65535u | is_there : 0;
-    barrier();
-    for (uint unit = THREAD; unit * each < lead + p_at_once; unit += BLOCK) {
-        narrow_word word = narrow_word(0, 0);
-        for (uint k = 0; k < each; k++) {
-            const uint slot = unit * each + k - lead;
-            if (slot < p_at_once && narrow_results[slot] >= is_there)
-                add_narrow(word, log, k, uvec2(narrow_results[slot], 0));
-        }
-        merge_word(plus(word_below(to), 4 * unit), word.mask, word.bits);
-    }
-}
-
 void tiled_segments() {
     begin_kernel();
     if (CONTROL.refused != 0 || is_left_to_runs())
@@ -136,14 +115,8 @@ void tiled_segments() {
                                         min(end_of_whole << log, end), end, part));
         if (p_team > 1)
             acc = fold_block(acc, 1, p_team);
-        const bool gives = is_given && part == 0;
-        result_t r = single(wide(0));
-        if (gives)
-            r = lower(acc, length, s.own_begin);
-        if (IN_WORDS(OUT_LOG) && PER_RESULT == 1 && is_aligned(p.out_at, OUT_LOG))
-            give_narrow(first, team, gives, r.first.x);
-        else if (gives)
-            store_result(p.out_at, plus(first, team), r);
+        if (is_given && part == 0)
+            store_result(p.out_at, plus(first, team), lower(acc, length, s.own_begin));
         acc = identity();
         s = next;
         group += group_count();
