@@ -17,8 +17,8 @@
 static int command_help(int argc, char **argv, fault *f);
 
 static int command_version(int argc, char **argv, fault *f) {
-    (void)argc;
-    (void)argv;
+    if (argc > 1)
+        return fault_usage(f, "'%s' is one argument too many", argv[1]);
     printf("tally %s\n", tally_version());
     return out_file_flush_standard(f);
 }
@@ -83,13 +83,13 @@ static int command_help(int argc, char **argv, fault *f) {
     char option[] = "--help", *arguments[] = {NULL, option, NULL};
     if (argc > 2)
         return fault_usage(f, "'%s' is one argument too many", argv[2]);
-    if (argc < 2) {
+    const size_t which = argc < 2 ? find_command("help") : find_command(argv[1]);
+    if (which == COMMANDS)
+        return fault_usage(f, "there is no help on '%s'", argv[1]);
+    if (which >= find_command("help")) {
         fputs(overview, stdout);
         return out_file_flush_standard(f);
     }
-    const size_t which = find_command(argv[1]);
-    if (which >= find_command("help"))
-        return fault_usage(f, "there is no help on '%s'", argv[1]);
     return run_command(which, 2, arguments, f);
 }
 

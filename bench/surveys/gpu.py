@@ -111,15 +111,11 @@ class Vulkan(Gpu):
         self.name = f"beside {options.beside}" if beside else "its own sum of i32 and its copy as roofs"
         if beside: # the CPU has nothing else to do
             self.workers = concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 4))
-        self.empty = self.seconds(Roof(tally).sum(4), 51) if beside else 0
-        self.empty_roof = self.seconds(self.roof.sum(4), 51) if beside else 0
-        print(f"taken off each call: {self.empty * 1e6:.0f} us, and {self.empty_roof * 1e6:.0f} us of the roof")
+        # Calls that compute next to nothing, timed in turns with each case: what they take differs from minute to minute.
+        self.empty = [Roof(tally).sum(4), Roof(beside).sum(4)] if beside else []
 
     def ready(self, cases):
         compile_ahead(self.options, cases)
-
-    def seconds(self, call, repeat):
-        return self.turns([call], repeat)[0]
 
     def turns(self, calls, repeat):
         times = [[] for _ in calls]
@@ -137,10 +133,11 @@ class Vulkan(Gpu):
         reference = c.byref(prepared.args)
         calls = [lambda: own(prepared.plan, reference, None), self.roof.call(prepared.data.read, prepared.data.written)]
         repeat = 5 if row["bytes"] > 1 << 28 else 11
-        row["as_called"], roof = self.turns(calls, repeat)
+        row["as_called"], roof, *empty = self.turns(calls + self.empty, repeat)
+        row["taken_off"], roof_off = empty or (0, 0)
         # At least a tenth is left of what was measured, where the call was shorter than the change.
-        row["tally"] = max(row["as_called"] - self.empty, row["as_called"] / 10)
-        row["roof"] = max(roof - self.empty_roof, roof / 10)
+        row["tally"] = max(row["as_called"] - row["taken_off"], row["as_called"] / 10)
+        row["roof"] = max(roof - roof_off, roof / 10)
         row["peers"] = {}
 
 

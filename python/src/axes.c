@@ -218,96 +218,114 @@ static int lay_out(const call *c, array *x, array *y, unsigned long long over, t
     return copied_with_last(x, over) || (y && copied_with_last(y, over)) ? -1 : 0;
 }
 
+/* Whether the result begins with the value of no elements; -1 with an error. */
+static int includes_initial(call *c, const tally_desc *desc) {
+    const int include = call_is_set(c, INCLUDE_INITIAL);
+    if (include <= 0 ||
+        !(desc->flags & TALLY_REVERSE || desc->form == TALLY_EXCLUSIVE_SCAN || c->options[OUT] || c->options[GROUP]))
+        return include;
+    PyErr_Format(PyExc_ValueError, "%s(): include_initial goes with no reverse, exclusive, out or group",
+                 c->function->name);
+    return -1;
+}
+
+static int check_options(const call *c, int ndim, const tally_desc *desc, double correction) {
+    const char *const name = c->function->name;
+    if (c->function->form != TALLY_REDUCE && (ndim == 0 || (ndim > 1 && !c->options[AXIS]))) {
+        PyErr_Format(PyExc_ValueError, "%s() of an array of %d dimensions needs an axis", name, ndim);
+        return -1;
+    }
+    if (correction != 0 && (c->options[OUT] || c->options[GROUP] || desc->flags & TALLY_SKIP_NAN)) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s(): out, group and skip_nan go with corrections that are whole numbers, 0 or more", name);
+        return -1;
+    }
+    return 0;
+}
+
+/* As NumPy, an operator without a value for nothing refuses it also where no result is wanted. */
+static int check_extent(const call *c, const tally_desc *desc, uint64_t extent) {
+    tally_type_traits in = {.struct_size = sizeof in};
+    tally_dtype_traits(desc->in, &in);
+    const bool nothing_is_a_result = (desc->flags & TALLY_SKIP_NAN && in.is_float) || desc->flags & TALLY_WORDS_OUT;
+    if (!c->traits.empty_is_error || c->function->form != TALLY_REDUCE || extent > 0 || nothing_is_a_result ||
+        c->options[GROUP])
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s() of nothing has no value", c->function->name);
+    return -1;
+}
+
+/* Chooses the grouping of a call, or checks that of a plan. */
+static int decide_grouping(const call *c, const tally_shape *shape, tally_desc *desc) {
+    const bool whole = shape->outer == 1 && shape->inner == 1;
+    if (!c->plan)
+        desc->grouping = whole ? TALLY_ALL_VALUES : TALLY_AXIS;
+    else if (desc->grouping != TALLY_AXIS && !(whole && desc->grouping == TALLY_ALL_VALUES)) {
+        PyErr_SetString(PyExc_TypeError, "this plan has no axis");
+        return -1;
+    }
+    return 0;
+}
+
+/* Runs a plan whose input stands in 'args'. The results are a number, or in the caller's array or a new one, which has
+ * the dimensions r. */
+static PyObject *run_along(call *c, array *x, kept_plan *kept, tally_args *args, const result_dims *r, bool is_bool) {
+    const tally_dtype out = kept->described.out;
+    const tally_shape *const shape = &args->shape;
+    const uint64_t results = shape->outer * shape->inner * (c->function->form == TALLY_REDUCE ? 1 : shape->extent);
+    const bool is_number = r->count == 0 && !c->options[OUT] && array_has_numbers(x, out);
+    uint64_t single[2];
+    array made = {0};
+    if (!is_number && (c->options[OUT] ? open_given(c, x, r, out, is_bool, &made)
+                                       : array_new(&made, x, r->count, r->shape, out, is_bool)))
+        return NULL;
+    args->out = is_number ? (void *)single : made.data;
+    args->out_bytes = is_number ? sizeof single : kept->elements * (size_t)results * tally_dtype_size(out);
+    if (call_run(c, x, kept, args, array_elements(x) * tally_dtype_size(x->dtype))) {
+        array_close(&made);
+        return NULL;
+    }
+    if (is_number)
+        return array_number(x, single, out, is_bool);
+    if (!c->options[OUT])
+        return array_result(&made, x, moves(r) ? r->order : NULL);
+    array_close(&made);
+    return Py_NewRef(c->options[OUT]);
+}
+
 PyObject *along_axes(call *c, array *x, array *y) {
-    const function_row *f = c->function;
     tally_desc desc;
     tally_args args = TALLY_ARGS_INIT;
     unsigned long long over;
     Py_ssize_t lengths[MAX_DIMS];
     if (c->plan && open_states(x, c->plan))
         return NULL;
-    int order[MAX_DIMS], ndim = x->ndim;
-    bool is_scan = f->form != TALLY_REDUCE, is_bool;
+    int order[MAX_DIMS], include, ndim = x->ndim;
+    bool is_bool;
     double correction;
-    int keepdims = call_is_set(c, KEEPDIMS);
-    if (keepdims < 0 || axes_of(c, ndim, &over) || call_describe(c, x, &desc, &is_bool, &correction))
+    const int keepdims = call_is_set(c, KEEPDIMS);
+    if (keepdims < 0 || axes_of(c, ndim, &over) || call_describe(c, x, &desc, &is_bool, &correction) ||
+        (include = includes_initial(c, &desc)) < 0 || check_options(c, ndim, &desc, correction))
         return NULL;
-    int include = call_is_set(c, INCLUDE_INITIAL);
-    if (include && (include < 0 || desc.flags & TALLY_REVERSE || desc.form == TALLY_EXCLUSIVE_SCAN || c->options[OUT] ||
-                    c->options[GROUP])) {
-        if (include > 0)
-            PyErr_Format(PyExc_ValueError, "%s(): include_initial goes with no reverse, exclusive, out or group",
-                         f->name);
-        return NULL;
-    }
-    if (is_scan && (ndim == 0 || (ndim > 1 && !c->options[AXIS]))) {
-        PyErr_Format(PyExc_ValueError, "%s() of an array of %d dimensions needs an axis", f->name, ndim);
-        return NULL;
-    }
-    if (correction != 0 && (c->options[OUT] || c->options[GROUP] || desc.flags & TALLY_SKIP_NAN)) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s(): out, group and skip_nan go with corrections that are whole numbers, 0 or more", f->name);
-        return NULL;
-    }
 
     memcpy(lengths, x->shape, sizeof lengths);
-    if (lay_out(c, x, y, over, &args.shape, order))
+    if (lay_out(c, x, y, over, &args.shape, order) || check_extent(c, &desc, args.shape.extent) ||
+        decide_grouping(c, &args.shape, &desc))
         return NULL;
-    tally_type_traits in = {.struct_size = sizeof in};
-    tally_dtype_traits(desc.in, &in);
-    const bool nothing_is_a_result = (desc.flags & TALLY_SKIP_NAN && in.is_float) || desc.flags & TALLY_WORDS_OUT;
-    if (c->traits.empty_is_error && !is_scan && args.shape.extent == 0 && !nothing_is_a_result &&
-        !c->options[GROUP]) { /* as NumPy, also where no result is wanted */
-        PyErr_Format(PyExc_ValueError, "%s() of nothing has no value", f->name);
-        return NULL;
-    }
-    bool whole = args.shape.outer == 1 && args.shape.inner == 1;
-    if (!c->plan)
-        desc.grouping = whole ? TALLY_ALL_VALUES : TALLY_AXIS;
-    else if (desc.grouping != TALLY_AXIS && !(whole && desc.grouping == TALLY_ALL_VALUES)) {
-        PyErr_SetString(PyExc_TypeError, "this plan has no axis");
-        return NULL;
-    }
-
-    kept_plan *kept = plan_take(x, &desc, c->plan);
+    kept_plan *const kept = plan_take(x, &desc, c->plan);
     if (!kept)
         return NULL;
-    tally_dtype out = kept->described.out;
-    size_t results = kept->elements * (size_t)(args.shape.outer * args.shape.inner * (is_scan ? args.shape.extent : 1));
-    size_t bytes = array_elements(x) * tally_dtype_size(x->dtype);
-    uint64_t single[2];
-    array made = {0};
     result_dims r;
-    dims_of_results(&r, ndim, lengths, order, over, is_scan, keepdims);
+    dims_of_results(&r, ndim, lengths, order, over, c->function->form != TALLY_REDUCE, keepdims);
     if (kept->elements > 1) { /* words */
         r.shape[r.count] = (Py_ssize_t)kept->elements;
         r.order[r.count] = r.count;
         r.count++;
     }
-    bool is_number = r.count == 0 && !c->options[OUT] && array_has_numbers(x, out);
-    PyObject *result = NULL;
-    if (!is_number && (c->options[OUT] ? open_given(c, x, &r, out, is_bool, &made)
-                                       : array_new(&made, x, r.count, r.shape, out, is_bool))) {
-        plan_give(kept);
-        return NULL;
-    }
     args.x = x->data;
     args.y = y ? y->data : NULL;
-    args.out = is_number ? (void *)single : made.data;
-    args.out_bytes = is_number ? sizeof single : results * tally_dtype_size(out);
-    int wrong = call_run(c, x, kept, &args, bytes);
+    PyObject *result = run_along(c, x, kept, &args, &r, is_bool);
     plan_give(kept);
-    if (wrong) {
-        array_close(&made);
-        return NULL;
-    }
-    if (is_number)
-        result = array_number(x, single, out, is_bool);
-    else if (c->options[OUT]) {
-        result = Py_NewRef(c->options[OUT]);
-        array_close(&made);
-    } else
-        result = array_result(&made, x, moves(&r) ? r.order : NULL);
     if (include && result)
         result = with_initial(c, result, over);
     if (correction != 0 && result)

@@ -21,9 +21,13 @@ static int open_list(array *a, PyObject *object, const array *like, const char *
 /* All groups' number for labels: what groups= says, else one more than the greatest label. */
 static int groups_of(const call *c, const array *labels, uint64_t *groups) {
     if (c->options[GROUPS]) {
-        PyObject *index = PyNumber_Index(c->options[GROUPS]);
-        *groups = index ? PyLong_AsUnsignedLongLong(index) : 0;
+        int overflow;
+        PyObject *const index = PyNumber_Index(c->options[GROUPS]);
+        const long long number = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : -1;
         Py_XDECREF(index);
+        if (index && (number < 0 || number > INT32_MAX))
+            PyErr_Format(PyExc_ValueError, "%s(): groups is a number from 0 to 2**31 - 1", c->function->name);
+        *groups = (uint64_t)number;
         return PyErr_Occurred() ? -1 : 0;
     }
     if (labels->device >= 0 || c->options[GROUP]) {
@@ -71,94 +75,103 @@ static PyObject *first_of(array *a, const array *like, Py_ssize_t count) {
     return first;
 }
 
-PyObject *by_groups(call *c, array *x, array *y, enum option by) {
-    const function_row *f = c->function;
-    tally_desc desc;
-    tally_args args = TALLY_ARGS_INIT;
-    array list = {0}, made = {0}, keys = {0};
-    bool is_scan = f->form != TALLY_REDUCE, is_bool;
-    double correction;
-    PyObject *result = NULL;
-    kept_plan *kept = NULL;
-    if (call_describe(c, x, &desc, &is_bool, &correction))
-        return NULL;
+static int check_options(const call *c, const array *x, enum option by, double correction) {
+    const char *const name = c->function->name;
     if (correction != 0) {
-        PyErr_Format(PyExc_ValueError, "%s(): groups take corrections that are whole numbers, 0 or more", f->name);
-        return NULL;
+        PyErr_Format(PyExc_ValueError, "%s(): groups take corrections that are whole numbers, 0 or more", name);
+        return -1;
     }
     if (c->options[AXIS] || c->options[KEEPDIMS] || c->options[OUT] || c->options[INCLUDE_INITIAL] || x->ndim != 1) {
         PyErr_Format(PyExc_ValueError,
                      "%s() with %s= takes values of one dimension, and no axis, keepdims, out or "
                      "include_initial",
-                     f->name, option_table[by].name);
-        return NULL;
+                     name, option_table[by].name);
+        return -1;
     }
-    if ((!array_in_c_order(x) && (call_may_copy(c) || array_copy(x))) ||
-        (y && !array_in_c_order(y) && (call_may_copy(c) || array_copy(y))) ||
-        open_list(&list, c->options[by], x, option_table[by].name))
-        return NULL;
-    const tally_grouping grouping = by == OFFSETS ? TALLY_SEGMENTS : by == KEYS ? TALLY_KEYS : TALLY_LABELS;
-    if (c->plan && (grouping != desc.grouping || c->plan->described.index != list.dtype)) {
-        PyErr_Format(PyExc_TypeError, "this plan has another grouping, or type of %s", option_table[by].name);
-        goto end;
-    }
-    desc.grouping = grouping;
-    desc.index = list.dtype;
+    return 0;
+}
 
-    const size_t n = (size_t)x->shape[0], m = (size_t)list.shape[0];
-    uint64_t found = 0;
-    args.shape = (tally_shape){1, n, 1, 0};
+/* Sets the list that tells the groups. */
+static int take_list(const call *c, const array *list, enum option by, tally_args *args) {
+    const size_t n = (size_t)args->shape.extent, m = (size_t)list->shape[0];
     if (by == OFFSETS ? m == 0 : m != n) {
         PyErr_Format(PyExc_ValueError,
                      by == OFFSETS ? "%s(): offsets are one more than the segments; there is none"
                                    : "%s(): %zu %s for %zu values",
-                     f->name, m, option_table[by].name, n);
-        goto end;
+                     c->function->name, m, option_table[by].name, n);
+        return -1;
     }
-    if (!(kept = plan_take(x, &desc, c->plan)))
-        goto end;
-    if (by == OFFSETS) {
-        args.shape.groups = m - 1;
-        args.offsets = list.data;
-    } else if (by == KEYS)
-        args.keys = list.data;
-    else {
-        args.labels = list.data;
-        if (groups_of(c, &list, &args.shape.groups))
-            goto end;
-    }
-    tally_dtype out = kept->described.out;
-    Py_ssize_t length = is_scan || by == KEYS ? (Py_ssize_t)n : (Py_ssize_t)args.shape.groups;
-    args.x = x->data;
-    args.y = y ? y->data : NULL;
-    args.count = by == KEYS ? &found : NULL;
-    if (by == KEYS && !is_scan) { /* room for as many runs as there can be */
-        if (array_new(&keys, &list, 1, &length, list.dtype, list.is_bool))
-            goto end;
-        args.keys_out = keys.data;
-        args.keys_out_bytes = n * tally_dtype_size(list.dtype);
-    }
+    *(by == OFFSETS ? &args->offsets : by == KEYS ? &args->keys : &args->labels) = list->data;
+    if (by == OFFSETS)
+        args->shape.groups = m - 1;
+    return 0;
+}
+
+/* Runs a plan whose input stands in 'args'. */
+static PyObject *run_by(call *c, array *x, const array *list, enum option by, kept_plan *kept, tally_args *args,
+                        bool is_bool) {
+    const bool is_scan = c->function->form != TALLY_REDUCE, by_runs = by == KEYS && !is_scan;
+    const Py_ssize_t length = (Py_ssize_t)(is_scan || by == KEYS ? args->shape.extent : args->shape.groups);
     const Py_ssize_t lengths[] = {length, (Py_ssize_t)kept->elements}; /* of words, the second */
+    const tally_dtype out = kept->described.out;
+    array made = {0}, keys = {0};
+    PyObject *result = NULL;
+    uint64_t found = 0;
+    if (by_runs && array_new(&keys, list, 1, &length, list->dtype, list->is_bool)) /* for as many as there can be */
+        return NULL;
     if (array_new(&made, x, kept->elements > 1 ? 2 : 1, lengths, out, is_bool))
         goto end;
-    args.out = made.data;
-    args.out_bytes = (size_t)length * kept->elements * tally_dtype_size(out);
+    args->keys_out = keys.data;
+    args->keys_out_bytes = by_runs ? (size_t)length * tally_dtype_size(list->dtype) : 0;
+    args->count = by == KEYS ? &found : NULL;
+    args->out = made.data;
+    args->out_bytes = (size_t)length * kept->elements * tally_dtype_size(out);
     if (is_scan && by == OFFSETS) /* elements in no segment keep what is there */
-        memset(made.data, 0, x->device < 0 ? args.out_bytes : 0);
-    if (call_run(c, x, kept, &args, SIZE_MAX))
+        memset(made.data, 0, x->device < 0 ? args->out_bytes : 0);
+    if (call_run(c, x, kept, args, SIZE_MAX))
         goto end;
-    if (by == KEYS && !is_scan) {
-        PyObject *values = first_of(&made, x, (Py_ssize_t)found), *names = first_of(&keys, &list, (Py_ssize_t)found);
+    if (by_runs) {
+        PyObject *values = first_of(&made, x, (Py_ssize_t)found), *names = first_of(&keys, list, (Py_ssize_t)found);
         result = values && names ? PyTuple_Pack(2, values, names) : NULL;
         Py_XDECREF(values);
         Py_XDECREF(names);
     } else
         result = array_result(&made, x, NULL);
 end:
-    if (kept)
-        plan_give(kept);
-    array_close(&list);
     array_close(&made);
     array_close(&keys);
+    return result;
+}
+
+PyObject *by_groups(call *c, array *x, array *y, enum option by) {
+    const tally_grouping grouping = by == OFFSETS ? TALLY_SEGMENTS : by == KEYS ? TALLY_KEYS : TALLY_LABELS;
+    tally_desc desc;
+    tally_args args = TALLY_ARGS_INIT;
+    array list = {0};
+    bool is_bool;
+    double correction;
+    PyObject *result = NULL;
+    kept_plan *kept;
+    if (call_describe(c, x, &desc, &is_bool, &correction) || check_options(c, x, by, correction) ||
+        (!array_in_c_order(x) && (call_may_copy(c) || array_copy(x))) ||
+        (y && !array_in_c_order(y) && (call_may_copy(c) || array_copy(y))) ||
+        open_list(&list, c->options[by], x, option_table[by].name))
+        return NULL;
+    if (c->plan && (grouping != desc.grouping || c->plan->described.index != list.dtype)) {
+        PyErr_Format(PyExc_TypeError, "this plan has another grouping, or type of %s", option_table[by].name);
+        goto end;
+    }
+    desc.grouping = grouping;
+    desc.index = list.dtype;
+    args.shape = (tally_shape){1, (uint64_t)x->shape[0], 1, 0};
+    args.x = x->data;
+    args.y = y ? y->data : NULL;
+    if (take_list(c, &list, by, &args) || !(kept = plan_take(x, &desc, c->plan)))
+        goto end;
+    if (by != LABELS || groups_of(c, &list, &args.shape.groups) == 0)
+        result = run_by(c, x, &list, by, kept, &args, is_bool);
+    plan_give(kept);
+end:
+    array_close(&list);
     return result;
 }

@@ -309,6 +309,8 @@ def test_what_is_no_computation_is_a_type_error(bad):
     lambda x: tally.sum(x, axis=(0, 0)), lambda x: tally.kurtosis(x, correction=.5), lambda x: tally.var(x, correction=.5, exact=True),
     lambda x: tally.min(x[:0]), lambda x: tally.sum(x, labels=np.array([0, 1, -1])), lambda x: tally.sum(x, labels=np.array([0])),
     lambda x: tally.sum(x, offsets=np.array([0, 4])), lambda x: tally.sum(x, offsets=np.array([], "i8")),
+    lambda x: tally.sum(x, labels=[0] * 3, groups=-1), lambda x: tally.sum(x, labels=[0] * 3, groups=2 ** 31),
+    lambda x: tally.sum(x, labels=[0] * 3, groups=2 ** 70),
     lambda x: tally.sum(x[::-1], copy=False), lambda x: tally.dot(x, x[:2]), lambda x: tally.cumulative_sum(np.ones((2, 2))),
 ])
 def test_what_does_not_fit_is_a_value_error(bad):

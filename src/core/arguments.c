@@ -10,8 +10,8 @@ static bool multiply(uint64_t a, uint64_t b, uint64_t *product) {
     return !__builtin_mul_overflow(a, b, product) && *product <= PTRDIFF_MAX;
 }
 
-static tally_status count_elements(const tally_computation *c, const tally_shape *s, uint64_t *elements,
-                                   uint64_t *results) {
+tally_status tally_shape_check(const tally_computation *c, const tally_shape *s, uint64_t *elements,
+                               uint64_t *results) {
     bool fits = true;
     *elements = *results = 0;
     switch (c->desc.grouping) {
@@ -47,6 +47,9 @@ static tally_status count_elements(const tally_computation *c, const tally_shape
                           "the shape (outer %" PRIu64 ", extent %" PRIu64 ", inner %" PRIu64 ", groups %" PRIu64
                           ") has more bytes than can be addressed",
                           s->outer, s->extent, s->inner, s->groups);
+    if (c->desc.grouping == TALLY_LABELS && s->groups > TALLY_MOST_LABELS)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "shape.groups is %" PRIu64 "; labels have at most 2^31 - 1 groups",
+                          s->groups);
     return TALLY_OK;
 }
 
@@ -73,13 +76,18 @@ static bool holds_initial(const tally_computation *c) {
 static tally_status check_initial(const tally_computation *c) {
     if (c->exact || holds_initial(c)) /* a superaccumulator holds every float */
         return TALLY_OK;
-    const char *acc = tally_dtype_name(c->desc.acc), *out = tally_dtype_name(c->desc.out);
-    const bool in_f64 = tally_dtype_is_float(c->desc.out) && tally_may_accumulate_in_f64(c->entry);
+    const char *const acc = tally_dtype_name(c->desc.acc), *const out = tally_dtype_name(c->desc.out);
+    const bool is_float = tally_dtype_is_float(c->desc.out);
+    const bool in_f64 = is_float && tally_may_accumulate_in_f64(c->entry);
+    const bool as_input = !in_f64 && !(is_float && tally_has_trait(c, TALLY_OPERATOR_INTEGERS_ONLY));
     return tally_fail(TALLY_UNSUPPORTED,
                       "args.initial has the output's type, %s, but %s of %s is computed in %s, which does not hold "
-                      "every %s: set desc.out to %s, or %s%s",
+                      "every %s: set desc.out to %s%s%s",
                       out, c->entry->name, tally_dtype_name(c->desc.in), acc, out, acc,
-                      in_f64 ? "desc.acc to " : "give the input as ", in_f64 ? "f64" : out);
+                      in_f64     ? ", or desc.acc to f64"
+                      : as_input ? ", or give the input as "
+                                 : "",
+                      as_input ? out : "");
 }
 
 static tally_status refuse_initial(void) {
@@ -100,9 +108,6 @@ static tally_status check_inputs(const tally_computation *c, const tally_args *a
         return missing("offsets", "segments need groups + 1 of them");
     if (c->desc.grouping == TALLY_KEYS && elements && !a->keys)
         return missing("keys", "grouping by keys needs one per element");
-    if (c->desc.grouping == TALLY_LABELS && a->shape.groups > TALLY_MOST_LABELS)
-        return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "args.shape.groups is %" PRIu64 "; labels have at most 2^31 - 1 groups", a->shape.groups);
     if (c->desc.grouping == TALLY_LABELS && elements && !a->labels)
         return missing("labels", "grouping by labels needs one per element");
     if (a->initial && !(tally_is_scan(c) && tally_has_trait(c, TALLY_OPERATOR_TAKES_INITIAL)))
@@ -139,7 +144,7 @@ tally_status tally_args_check(const tally_computation *c, const tally_args *a, b
     if (is_push && c->desc.grouping == TALLY_AXIS && a->shape.outer != 1)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: outer is %" PRIu64 "; pieces need 1", a->shape.outer);
     uint64_t elements;
-    tally_status status = count_elements(c, &a->shape, &elements, results);
+    tally_status status = tally_shape_check(c, &a->shape, &elements, results);
     if (status != TALLY_OK || (status = check_inputs(c, a, elements)) != TALLY_OK)
         return status;
     bool writes = *results && !(is_push && !tally_is_scan(c));

@@ -40,7 +40,9 @@ tally_status tally_plan_workspace(const tally_plan *plan, const tally_shape *sha
     if (!plan || !shape || !bytes)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_plan_workspace: NULL where a plan, a shape and a place for the size are expected");
-    return plan->device->interface->plan_workspace(plan, shape, bytes);
+    uint64_t elements, results;
+    const tally_status status = tally_shape_check(&plan->computation, shape, &elements, &results);
+    return status == TALLY_OK ? plan->device->interface->plan_workspace(plan, shape, bytes) : status;
 }
 
 tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream stream) {

@@ -4,6 +4,7 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
+#include "cuda/agreed.h"
 #include "exact/superaccumulator.h"
 #include "gpu/expressions.h"
 
@@ -108,9 +109,11 @@ static void sum_components(const tally_computation *c, tally_monoid_class kind, 
         return;
     }
     bool narrow = tally_is_scan(c) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= 4;
-    if (narrow) { /* sums that wrap in 32 bits need no more */
+    if (narrow) { /* sums that wrap in 32 bits need no more, but an absolute value all of its element's */
         t->acc[0] = t->lane[0] = "uint32";
-        t->lifted = t->lifted_lane = kind == TALLY_CLASS_SUM && is_signed ? "int32" : "uint32";
+        t->lifted = t->lifted_lane = kind != TALLY_CLASS_SUM || !is_signed            ? "uint32"
+                                     : c->monoid == TALLY_MONOID_sumabs && bytes == 8 ? "int64"
+                                                                                      : "int32";
         t->bytes = 4;
         t->lane_limit = TALLY_CUDA_LANE_UNLIMITED;
         return;
@@ -302,25 +305,24 @@ bool tally_cuda_scans_flags(const tally_computation *c) {
 }
 
 int tally_cuda_word_kind(const tally_computation *c) {
-    enum { NONE, OR, XOR, LARGEST, SUM };
     if (!tally_is_scan(c) || c->exact || c->in_bytes > 2 || c->out_bytes != c->in_bytes || c->per_result != 1 ||
         tally_dtype_is_float(c->desc.in) || tally_dtype_is_float(c->desc.out) || !tally_cuda_lowers_directly(c))
-        return NONE;
+        return 0;
     switch (c->monoid) {
     case TALLY_MONOID_band:
     case TALLY_MONOID_bor:
-        return OR;
+        return TALLY_CUDA_WORD_OR;
     case TALLY_MONOID_bxor:
-        return XOR;
+        return TALLY_CUDA_WORD_XOR;
     case TALLY_MONOID_min:
     case TALLY_MONOID_max:
     case TALLY_MONOID_maxabs:
-        return LARGEST;
+        return TALLY_CUDA_WORD_LARGEST;
     case TALLY_MONOID_sum:
     case TALLY_MONOID_sumabs:
-        return c->in_bytes == 1 ? SUM : NONE;
+        return c->in_bytes == 1 ? TALLY_CUDA_WORD_SUM : 0;
     default:
-        return NONE;
+        return 0;
     }
 }
 
@@ -329,30 +331,29 @@ bool tally_cuda_has_higher_moments(const tally_computation *c) {
 }
 
 int tally_cuda_column_packs(const tally_computation *c, int architecture) {
-    enum { NONE, AND, OR, XOR, ALL, SUM, MIN, MAX, MINMAX }; /* as in packed_columns.cu */
-    const bool has_pairs = architecture >= 90;               /* of 16 bits, compared by one instruction */
+    const bool has_pairs = architecture >= 90; /* of 16 bits, compared by one instruction */
     if (!c->entry || tally_is_scan(c) || c->exact || c->words.count || c->in_bytes != 1 ||
         c->desc.grouping != TALLY_AXIS)
-        return NONE;
+        return 0;
     if (tally_cuda_is_flag(c))
-        return c->desc.op == TALLY_ALL ? ALL : OR;
+        return c->desc.op == TALLY_ALL ? TALLY_CUDA_PACKED_ALL : TALLY_CUDA_PACKED_OR;
     switch (c->monoid) {
     case TALLY_MONOID_band:
-        return AND;
+        return TALLY_CUDA_PACKED_AND;
     case TALLY_MONOID_bor:
-        return OR;
+        return TALLY_CUDA_PACKED_OR;
     case TALLY_MONOID_bxor:
-        return XOR;
+        return TALLY_CUDA_PACKED_XOR;
     case TALLY_MONOID_sum:
-        return SUM;
+        return TALLY_CUDA_PACKED_SUM;
     case TALLY_MONOID_min:
-        return has_pairs ? MIN : NONE;
+        return has_pairs ? TALLY_CUDA_PACKED_MIN : 0;
     case TALLY_MONOID_max:
-        return has_pairs ? MAX : NONE;
+        return has_pairs ? TALLY_CUDA_PACKED_MAX : 0;
     case TALLY_MONOID_minmax:
-        return has_pairs ? MINMAX : NONE;
+        return has_pairs ? TALLY_CUDA_PACKED_MINMAX : 0;
     default:
-        return NONE;
+        return 0;
     }
 }
 
@@ -383,7 +384,15 @@ int tally_cuda_brief_moments(const tally_computation *c) {
     if (!c->entry || c->monoid != TALLY_MONOID_moments || tally_is_scan(c) || c->exact || c->words.count ||
         c->skips_nan || c->in_bytes > 2)
         return 0;
-    return !tally_dtype_is_float(c->desc.in) ? 1 : c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16 ? 2 : 0;
+    if (!tally_dtype_is_float(c->desc.in))
+        return TALLY_CUDA_MOMENTS_IN_INTEGERS;
+    return c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16 ? TALLY_CUDA_MOMENTS_IN_FLOATS : 0;
+}
+
+bool tally_cuda_has_half_columns(const tally_computation *c) {
+    return !tally_is_scan(c) && c->desc.grouping == TALLY_AXIS && !c->exact && c->entry && !c->words.count &&
+           c->monoid == TALLY_MONOID_moments && !c->skips_nan && c->desc.out == c->desc.in &&
+           (c->desc.in == TALLY_F16 || c->desc.in == TALLY_BF16);
 }
 
 bool tally_cuda_has_half_moments(const tally_computation *c) {
@@ -392,23 +401,22 @@ bool tally_cuda_has_half_moments(const tally_computation *c) {
 }
 
 int tally_cuda_differences(const tally_computation *c) {
-    enum { NONE, LANES, XOR, BYTES, COUNTS, FLAGS, MOMENTS };
     if (!c->entry || c->exact || c->words.count || c->skips_nan || c->desc.grouping != TALLY_SEGMENTS ||
         tally_is_scan(c) || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
-        return NONE;
-    if (tally_cuda_brief_moments(c) == 1)
-        return MOMENTS;
+        return 0;
+    if (tally_cuda_brief_moments(c) == TALLY_CUDA_MOMENTS_IN_INTEGERS)
+        return TALLY_CUDA_OF_MOMENTS;
     if (tally_cuda_is_flag(c))
-        return FLAGS;
+        return TALLY_CUDA_OF_FLAGS;
     const tally_monoid_class kind = tally_class_of(c->monoid);
     if (kind == TALLY_CLASS_COUNT)
-        return COUNTS;
+        return TALLY_CUDA_OF_COUNTS;
     if (c->monoid == TALLY_MONOID_bxor)
-        return XOR;
+        return TALLY_CUDA_OF_XOR;
     if ((kind != TALLY_CLASS_SUM && kind != TALLY_CLASS_SQUARE) || tally_dtype_is_float(c->desc.acc) ||
         tally_dtype_is_float(c->desc.in))
-        return NONE;
-    return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? BYTES : LANES;
+        return 0;
+    return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? TALLY_CUDA_OF_BYTES : TALLY_CUDA_OF_LANES;
 }
 
 bool tally_cuda_finds_places(const tally_computation *c) {

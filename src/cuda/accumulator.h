@@ -93,8 +93,7 @@ bool tally_cuda_lowers_cheaply(const tally_computation *c);
 /* Whether this is a scan that goes by scan_flags.cu. */
 bool tally_cuda_scans_flags(const tally_computation *computation);
 
-/* How scan_words.cu joins elements, in the order there, if this is a scan of bytes or halves that go that way; else 0.
- */
+/* How scan_words.cu joins elements, if this is a scan of bytes or halves that go that way; else 0. */
 int tally_cuda_word_kind(const tally_computation *computation);
 /* Whether an accumulator has powers above the second. */
 bool tally_cuda_has_higher_moments(const tally_computation *computation);
@@ -104,13 +103,14 @@ int tally_cuda_column_packs(const tally_computation *computation, int architectu
 bool tally_cuda_looks_up_exponentials(const tally_computation *computation);
 /* Whether the order in which elements are reduced can show in the results' bits. */
 bool tally_cuda_order_shows(const tally_computation *computation);
-/* Whether threads of a reduction add up second moments of some elements in integers (1), or in floats (2); else 0. See
- * running.cu. */
+/* In what threads of a reduction add up second moments of some elements (running.cu); 0: they do not. */
 int tally_cuda_brief_moments(const tally_computation *computation);
+/* Whether threads of a reduction down long columns add up second moments of halves in floats (fold_columns.cu). */
+bool tally_cuda_has_half_columns(const tally_computation *computation);
 /* Whether a scan down a short column adds up second moments in floats. See running.cu. */
 bool tally_cuda_has_half_moments(const tally_computation *computation);
-/* How tile_sums.cu adds up a tile of a reduction by segments, in the order there, if a segment's result is a difference
- * of two sums, exactly; else 0. */
+/* How tile_sums.cu adds up a tile of a reduction by segments, if a segment's result is a difference of two sums,
+ * exactly; else 0. */
 int tally_cuda_differences(const tally_computation *computation);
 /* Whether this is a scan whose results are places of extremes, by scan_places.cu. */
 bool tally_cuda_finds_places(const tally_computation *computation);

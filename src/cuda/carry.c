@@ -13,7 +13,9 @@
 
 enum { BLOCKS = 64 /* for each multiprocessor at most; their threads take turns */ };
 
-tally_status tally_cuda_carry_check(const tally_computation *c) {
+/* TALLY_UNSUPPORTED for plans that take or give words, for reverse scans, and for exact mode of floats, for whose
+ * states there is no kernel. */
+static tally_status check(const tally_computation *c) {
     if (c->takes_words || c->gives_words || c->exact || c->reverse)
         return tally_fail(TALLY_UNSUPPORTED, "CUDA does not go on from states %s",
                           c->exact     ? "of exact sums of floats in a stream"
@@ -42,7 +44,7 @@ static tally_status load(tally_cuda_plan *plan) {
     tally_words_form form;
     if (plan->carry_of_states)
         return TALLY_OK;
-    tally_status status = tally_cuda_carry_check(&plan->gpu.base.computation);
+    tally_status status = check(&plan->gpu.base.computation);
     if (status == TALLY_OK)
         status = tally_words_form_of(&plan->gpu.base.computation, &form);
     return status == TALLY_OK ? compile(plan, &form) : status;

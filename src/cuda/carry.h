@@ -5,10 +5,6 @@
 
 #include "cuda/cuda.h"
 
-/* TALLY_UNSUPPORTED for plans that take or give words, for reverse scans, and for exact mode of floats, for whose
- * states there is no kernel. */
-tally_status tally_cuda_carry_check(const tally_computation *computation);
-
 /* Compiles the kernel, so that tally_cuda_run_after waits for nothing. */
 tally_status tally_cuda_carry_load(tally_plan *plan);
 

@@ -19,9 +19,12 @@ enum {
     ENOUGH_ROWS = 64,    /* of a thread where a block has several slabs */
     ROWS_A_THREAD = 16,  /* of a panel at least, or fewer if there would be fewer blocks than multiprocessors: */
     LEAST_LOADS = 6,     /* if it waits for memory at least so often with all rows */
-    PANEL_BLOCKS = 4,    /* that a multiprocessor holds at a time */
-    CLUSTER = 8,         /* blocks of a cluster at most, as in fold_columns.cu, */
-    MORE_LOADS = 2,      /* and how much oftener a thread may wait for memory then */
+    MORE_LOADS = 2,      /* how much oftener a thread may wait for memory where a cluster has a panel */
+    WELL_BUSY = 75,      /* per cent, as tally_cuda_busy tells */
+    MUCH = 32 << 20,     /* bytes of input of which a second launch is a small part */
+    MOST_TURNS = 4,      /* of blocks that come out even, */
+    ROWS_OF_EVEN = 32,   /* whose threads have so many rows at least */
+    OF_PARTIALS = 16,    /* bytes of input for each of the chunks' partial results, or few bytes of those in all */
     MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
 
@@ -93,11 +96,15 @@ uint64_t tally_cuda_busy(uint64_t parts, uint64_t places) {
     return parts * 100 / round_up(parts, places);
 }
 
+/* Blocks that the device holds at a time, whose threads have so many columns. */
+static uint64_t places_of(const tally_cuda_device *device, const tally_cuda_sizes *sizes, unsigned width) {
+    const bool is_single = width == 1 && sizes->column_width > 1;
+    return (uint64_t)device->multiprocessors * (is_single ? sizes->single_blocks : sizes->column_blocks);
+}
+
 /* The slabs of a block whose threads have up to 'lines' lines of a slab's elements. Where slabs are short, a block has
  * several, so that a thread has enough rows, but so few that the multiprocessors finish together. */
-static uint64_t slabs_of_block(const tally_cuda_device *device, const tally_shape *shape, uint64_t line,
-                               uint64_t lines) {
-    const uint64_t places = (uint64_t)device->multiprocessors * PANEL_BLOCKS;
+static uint64_t slabs_of_block(uint64_t places, const tally_shape *shape, uint64_t line, uint64_t lines) {
     const uint64_t enough = most(1, shape->extent * shape->inner / (line * ENOUGH_ROWS));
     const uint64_t most_slabs = least(lines / enough, shape->outer / places);
     uint64_t slabs = 1, best = 0;
@@ -120,16 +127,15 @@ static bool choose_narrow_panel(const tally_cuda_device *device, const tally_cud
         return false;
     cut->columns.width = (unsigned)width;
     cut->columns.panel = (unsigned)inner;
-    cut->columns.slabs = (unsigned)slabs_of_block(device, shape, line, lines);
+    cut->columns.slabs = (unsigned)slabs_of_block(places_of(device, sizes, sizes->column_width), shape, line, lines);
     cut->columns.groups = (unsigned)(lines / cut->columns.slabs * line / inner);
     return true;
 }
 
 /* The number of panels of about 'wide' that a slab is cut into, so that the multiprocessors finish together. A few
  * panels will be cut into chunks of rows, and many blocks finish together anyway; both keep their number. */
-static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uint64_t across, uint64_t wide,
-                            uint64_t widest) {
-    const uint64_t places = (uint64_t)device->multiprocessors * PANEL_BLOCKS, fewest = divide_up(across, widest);
+static uint64_t even_panels(uint64_t places, uint64_t outer, uint64_t across, uint64_t wide, uint64_t widest) {
+    const uint64_t fewest = divide_up(across, widest);
     uint64_t panels = most(1, divide_up(across, wide)), most_panels = panels * 3 / 2, best = 0;
     if (outer * panels < places || outer * panels > 8 * places)
         return panels;
@@ -166,7 +172,8 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
         wide /= 2;
     wide = most(1, least(wide, least(threads, across)));
     if (wide < threads / 2)
-        wide = most(1, divide_up(across, even_panels(device, shape->outer, across, wide, threads / 2)));
+        wide = most(1, divide_up(across, even_panels(places_of(device, sizes, width), shape->outer, across, wide,
+                                                     threads / 2)));
     cut->columns.width = width;
     cut->columns.slabs = 1;
     cut->columns.panel = (unsigned)(wide * width);
@@ -206,6 +213,16 @@ static uint64_t rows_of_thread(const tally_cuda_device *device, const tally_comp
     return each;
 }
 
+/* The number of chunks of much input, from 'fewest' on, that makes the multiprocessors finish together: of 554 blocks
+ * of which 528 fit, the last ones alone take half as long as all others, and of 141 half of the device is idle. */
+static uint64_t even_chunks(uint64_t places, uint64_t panels, uint64_t fewest, uint64_t most_chunks) {
+    uint64_t chunks = fewest;
+    for (uint64_t n = fewest + 1; n <= most_chunks && tally_cuda_busy(panels * chunks, places) < WELL_BUSY; n++)
+        if (tally_cuda_busy(panels * n, places) > tally_cuda_busy(panels * chunks, places))
+            chunks = n;
+    return chunks;
+}
+
 /* Panels are cut into chunks of rows until there are enough blocks for all multiprocessors, unless the chunks' partial
  * results would take too much memory. */
 void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
@@ -218,11 +235,18 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
-    uint64_t wanted = panels ? (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels : 1;
+    const uint64_t places = places_of(device, sizes, cut->columns.width);
+    uint64_t wanted = panels ? places / panels : 1;
     uint64_t chunks = least(wanted, shape->extent / groups / rows_of_thread(device, c, cut, panels, shape->extent));
-    chunks = most(1, least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes / most(1, cut->groups)));
+    chunks = most(1, chunks);
+    if (panels && cut->columns.slabs == 1 && cut->elements * c->in_bytes >= MUCH)
+        chunks = even_chunks(places, panels, chunks,
+                             least(shape->extent / groups / ROWS_OF_EVEN, MOST_TURNS * places / panels + 1));
+    const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
+    chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
-    const uint64_t in_cluster = least(chunks, CLUSTER), ahead = rows_ahead(c, cut), rows = shape->extent / groups;
+    const uint64_t in_cluster = least(chunks, TALLY_CUDA_CLUSTER), ahead = rows_ahead(c, cut),
+                   rows = shape->extent / groups;
     /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
     const bool is_cluster =
         device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && chunks > 1 &&

@@ -5,9 +5,6 @@
 #include "cuda/marks.h"
 
 enum {
-    SUMS_BLOCK = 512, /* as in exact_chunks.cu */
-    SUMS_AT_ONCE = 4,
-
     /* Elements of a chunk. Chunks are as many as the device holds at a time, as long as they are not longer. 2^27 f64
      * of random bits took 3.8 ms on an H200, with 1.6 times as many chunks 4.5. A sum of f64 takes as much workspace as
      * 102 elements, in 32 and in 64 bits. */
@@ -22,13 +19,13 @@ void tally_cuda_exact_chunks_cut(const tally_cuda_device *device, const tally_co
     const uint64_t columns = has_columns ? shape->outer * shape->inner : 1,
                    length = has_columns ? shape->extent : cut->elements,
                    blocks = most(1, device->shared_bytes_per_sm / (sizes->chunks.shared + BLOCK_RESERVED)),
-                   fair =
-                       divide_up(cut->elements, (uint64_t)device->multiprocessors * blocks * TALLY_CUDA_CHUNKS_BLOCK);
+                   fair = divide_up(cut->elements,
+                                    (uint64_t)device->multiprocessors * blocks * TALLY_CUDA_EXACT_CHUNKS_BLOCK);
     cut->path = TALLY_CUDA_EXACT_CHUNKS;
     cut->exact_chunks.columns = columns;
     cut->exact_chunks.chunk = round_up(most(LEAST_CHUNK, least(MOST_CHUNK, fair)), sizes->chunks.items);
     cut->exact_chunks.chunks = divide_up(length, cut->exact_chunks.chunk);
-    cut->exact_chunks.pitch = round_up(columns * cut->exact_chunks.chunks, SUMS_AT_ONCE);
+    cut->exact_chunks.pitch = round_up(columns * cut->exact_chunks.chunks, TALLY_CUDA_SUMS_AT_ONCE);
     if (c->desc.grouping == TALLY_SEGMENTS) {
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
         cut->bits = tally_cuda_place(cut, round_up(cut->elements, 32) / 8);
@@ -65,12 +62,12 @@ tally_status tally_cuda_exact_chunks_launch(const tally_cuda_launch *l) {
         .chunk = cut->exact_chunks.chunk,
         .chunks = cut->exact_chunks.chunks,
         .pitch = cut->exact_chunks.pitch};
-    const tally_cuda_grid grid = {.x = divide_up(args.columns * args.chunks, TALLY_CUDA_CHUNKS_BLOCK),
-                                  .threads = TALLY_CUDA_CHUNKS_BLOCK,
+    const tally_cuda_grid grid = {.x = divide_up(args.columns * args.chunks, TALLY_CUDA_EXACT_CHUNKS_BLOCK),
+                                  .threads = TALLY_CUDA_EXACT_CHUNKS_BLOCK,
                                   .shared = l->plan->sizes.chunks.shared,
                                   .starts_early = true},
                           words = {.x = tally_cuda_scan_integer_of(c).words + 1,
-                                   .threads = SUMS_BLOCK,
+                                   .threads = TALLY_CUDA_SUMS_BLOCK,
                                    .starts_early = true};
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_status status = TALLY_OK;

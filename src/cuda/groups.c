@@ -6,7 +6,6 @@ enum {
     LOOKS = 16,          /* offsets that a thread reads if there are many */
     LOOKING_BLOCKS = 16, /* a processor, of threads that take turns */
 
-    STRIP = 1 << 10, /* elements, as in runs.cu */
     /* warps of a block of mark_runs.cu, which has one where so few strips leave multiprocessors without a block: sums
      * of 120,000 i64 took 9.6 us on an H200 instead of 11.0. With more such blocks minima of 675,000 i32 took 14.3
      * instead of 12.6. */
@@ -73,7 +72,7 @@ static void cut_for_merged(const tally_cuda_sizes *sizes, const tally_shape *sha
 /* What waves need comes first, for they clear it. */
 static void cut_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                      uint64_t resident, uint64_t elements, tally_cuda_cut *cut) {
-    const uint64_t tiles = cut->folds.tiles, strips = tiles * (sizes->fold_tile / STRIP);
+    const uint64_t tiles = cut->folds.tiles, strips = tiles * (sizes->fold_tile / TALLY_CUDA_STRIP);
     const uint64_t blocks = (uint64_t)device->multiprocessors * MARKING_BLOCKS;
     cut->folds.marking = strips <= (uint64_t)device->multiprocessors * 3 / 2 ? 1 : MARKERS;
     cut->folds.blocks = least(blocks, divide_up(strips, cut->folds.marking));
@@ -85,7 +84,7 @@ static void cut_runs(const tally_cuda_device *device, const tally_computation *c
         cut->entries = tally_cuda_place(cut, least(sizes->wave.waves, divide_up(in_waves, cut->folds.together)) *
                                                  cut->folds.together * 2 * sizeof(uint32_t));
     }
-    cut->bits = tally_cuda_place(cut, strips * STRIP / 8);
+    cut->bits = tally_cuda_place(cut, strips * TALLY_CUDA_STRIP / 8);
     cut->ranks = tally_cuda_place(cut, strips * sizeof(uint32_t));
     cut->told = tally_cuda_place(cut, cut->folds.blocks * sizeof(uint32_t));
     cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
@@ -327,7 +326,7 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
     }
     if (l->plan->sizes.folds_in_waves && args.room >= args.n)
         return launch_waves(l, &args);
-    const uint64_t strips = args.tiles * (cut->folds.tile / STRIP), markers = args.markers * args.marking;
+    const uint64_t strips = args.tiles * (cut->folds.tile / TALLY_CUDA_STRIP), markers = args.markers * args.marking;
     args.marked = strips / markers;
     args.extra = strips % markers;
     const tally_cuda_grid marks = {.x = cut->folds.blocks, .threads = cut->folds.marking * 32, .starts_early = true};

@@ -113,14 +113,14 @@ static tally_status launch_buckets(const tally_cuda_launch *l, tally_cuda_label_
                                     .moved_labels =
                                         moved + round_up(of->n, 64) * l->plan->gpu.base.computation.in_bytes,
                                     .task = TASK};
-    const uint64_t tile = (uint64_t)TALLY_CUDA_BUCKET_BLOCK * l->plan->sizes.bucket_items;
+    const uint64_t tile = (uint64_t)TALLY_CUDA_BUCKET_THREADS * l->plan->sizes.bucket_items;
     const uint64_t blocks = tally_cuda_blocks_for(l->plan->device, divide_up(of->n, tile), 1, BLOCKS);
-    const tally_cuda_grid count = {.x = blocks, .threads = TALLY_CUDA_BUCKET_BLOCK};
+    const tally_cuda_grid count = {.x = blocks, .threads = TALLY_CUDA_BUCKET_THREADS};
     const tally_cuda_grid place = {.x = 1, .threads = TALLY_CUDA_MOST_BUCKETS};
     const tally_cuda_grid move = {
-        .x = blocks, .threads = TALLY_CUDA_BUCKET_BLOCK, .shared = l->plan->sizes.bucket_shared};
+        .x = blocks, .threads = TALLY_CUDA_BUCKET_THREADS, .shared = l->plan->sizes.bucket_shared};
     const tally_cuda_grid add = {.x = of->n / TASK + of->buckets,
-                                 .threads = TALLY_CUDA_WORD_BLOCK,
+                                 .threads = TALLY_CUDA_WORD_THREADS,
                                  .shared = (unsigned)bytes_of_table(l->plan, of->width, false) + BESIDE_TABLE};
     tally_status status = tally_cuda_enqueue(l, k->count_buckets, count, &args, what);
     if (status == TALLY_OK)
@@ -133,7 +133,7 @@ static tally_status launch_buckets(const tally_cuda_launch *l, tally_cuda_label_
 static tally_status launch_parts(const tally_cuda_launch *l, tally_cuda_label_sums_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_cuda_grid add = {.x = args->chunks * args->parts,
-                                 .threads = TALLY_CUDA_WORD_BLOCK,
+                                 .threads = TALLY_CUDA_WORD_THREADS,
                                  .shared = (unsigned)bytes_of_table(l->plan, args->width, args->halves)};
     return tally_cuda_enqueue(l, k->fill_cells ? k->fill_cells : k->add_sums, add, args,
                               "launching a reduction by labels");
@@ -162,7 +162,7 @@ tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
     while (args.lanes < WARP && 2 * args.lanes * args.groups <= FOLDERS)
         args.lanes *= 2;
     const tally_cuda_grid sample = {.x = 1 + (l->plan->sizes.has_window ? SAMPLING_BLOCKS : 0),
-                                    .threads = TALLY_CUDA_WORD_BLOCK};
+                                    .threads = TALLY_CUDA_WORD_THREADS};
     const tally_cuda_grid fold = {
         .x = tally_cuda_blocks_for(l->plan->device, a->shape.groups * args.lanes, TALLY_CUDA_BLOCK, FOLDING_BLOCKS),
         .threads = TALLY_CUDA_BLOCK};

@@ -7,8 +7,7 @@
 #include "gpu/labels.h"
 
 enum {
-    DIGIT_BITS = 8, /* as in sort_labels.cu */
-    DIGITS = 1 << DIGIT_BITS,
+    DIGITS = 1 << TALLY_CUDA_DIGIT_BITS,
     SORTING_BLOCKS = 2,    /* a processor, which count and move a chunk each */
     SEARCHING_BLOCKS = 16, /* a processor, of threads that take turns */
     WARP = 32,
@@ -43,7 +42,7 @@ static size_t bytes_of(const tally_cuda_plan *plan) {
 static bool cut_tables(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
     const tally_cuda_device *device = plan->device;
     const uint64_t table = (shape->groups + 1) * plan->sizes.slot_bytes;
-    const uint64_t warps = least(device->shared_bytes_per_block / (table * WARP), TALLY_CUDA_TABLE_BLOCK / WARP);
+    const uint64_t warps = least(device->shared_bytes_per_block / (table * WARP), TALLY_CUDA_MOST_TABLE_THREADS / WARP);
     if (!plan->sizes.has_tables || !warps || !shape->extent || !shape->groups)
         return false;
     cut->path = TALLY_CUDA_TABLES;
@@ -76,7 +75,7 @@ void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape
         return; /* nothing is ever sorted */
     cut_segments(plan, shape, &segments);
     cut->labels.sorts = true;
-    cut->labels.passes = n && groups ? tally_gpu_label_passes(c, groups, DIGIT_BITS) : 0;
+    cut->labels.passes = n && groups ? tally_gpu_label_passes(c, groups, TALLY_CUDA_DIGIT_BITS) : 0;
     cut->labels.chunk = most(1, divide_up(tiles, blocks)) * plan->sizes.label_tile;
     cut->labels.chunks = most(1, divide_up(n, cut->labels.chunk));
     cut->entries = tally_cuda_place(cut, DIGITS * cut->labels.chunks * sizeof(uint64_t));
@@ -102,11 +101,11 @@ static void set_destination(const tally_cuda_launch *l, unsigned pass, tally_cud
 static tally_status sort(const tally_cuda_launch *l, tally_cuda_labels_args *args) {
     static const char what[] = "launching a sort by labels";
     const tally_cuda_kernels *k = &l->plan->kernels;
-    const tally_cuda_grid chunks = {.x = l->cut->labels.chunks, .threads = TALLY_CUDA_LABEL_BLOCK};
-    const tally_cuda_grid one = {.x = 1, .threads = TALLY_CUDA_LABEL_BLOCK};
+    const tally_cuda_grid chunks = {.x = l->cut->labels.chunks, .threads = TALLY_CUDA_LABEL_THREADS};
+    const tally_cuda_grid one = {.x = 1, .threads = TALLY_CUDA_LABEL_THREADS};
     tally_status status = TALLY_OK;
     for (unsigned pass = 0; pass < l->cut->labels.passes && status == TALLY_OK; pass++) {
-        args->shift = pass * DIGIT_BITS;
+        args->shift = pass * TALLY_CUDA_DIGIT_BITS;
         set_destination(l, pass, args);
         status = tally_cuda_enqueue(l, k->count_digits, chunks, args, what);
         if (status == TALLY_OK)
@@ -145,8 +144,8 @@ tally_status tally_cuda_labels_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_cuda_grid search = {
-        .x = tally_cuda_blocks_for(l->plan->device, a->shape.groups + 1, TALLY_CUDA_LABEL_BLOCK, SEARCHING_BLOCKS),
-        .threads = TALLY_CUDA_LABEL_BLOCK};
+        .x = tally_cuda_blocks_for(l->plan->device, a->shape.groups + 1, TALLY_CUDA_LABEL_THREADS, SEARCHING_BLOCKS),
+        .threads = TALLY_CUDA_LABEL_THREADS};
     tally_cuda_labels_args args = {.labels = tally_cuda_address(a->labels),
                                    .x = tally_cuda_address(a->x),
                                    .y = tally_cuda_address(a->y),
@@ -172,8 +171,8 @@ tally_status tally_cuda_labels_launch(const tally_cuda_launch *l) {
     status = sort(l, &args);
     if (!a->shape.groups && status == TALLY_OK) /* every label is out of range */
         return tally_cuda_enqueue(l, k->count_digits,
-                                  (tally_cuda_grid){.x = cut->labels.chunks, .threads = TALLY_CUDA_LABEL_BLOCK}, &args,
-                                  "looking at labels");
+                                  (tally_cuda_grid){.x = cut->labels.chunks, .threads = TALLY_CUDA_LABEL_THREADS},
+                                  &args, "looking at labels");
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->find_groups, search, &args, "launching the search for groups");
     if (status == TALLY_OK)

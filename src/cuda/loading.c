@@ -159,10 +159,10 @@ tally_status tally_cuda_kernel_get(tally_cuda_plan *plan, tally_cuda_kernel_numb
     return status;
 }
 
-/* The most blocks of a kernel's cluster. No device guarantees more than 8, and the layout of its processors may allow
- * fewer. */
+/* The most blocks of a kernel's cluster. No device guarantees more than TALLY_CUDA_CLUSTER, and the layout of its
+ * processors may allow fewer. */
 static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) {
-    enum { PROMISED = 8, WIDE = 16, THREADS = 1024 };
+    enum { WIDE = TALLY_CUDA_WIDE_CLUSTER, THREADS = 1024 };
     const tally_cuda_api *api = plan->device->api;
     CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {WIDE, 1, 1}};
     const CUlaunchConfig config = {.gridDimX = WIDE,
@@ -178,7 +178,7 @@ static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) 
         api->cuOccupancyMaxActiveClusters &&
         api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) == CUDA_SUCCESS &&
         api->cuOccupancyMaxActiveClusters(&clusters, kernel, &config) == CUDA_SUCCESS;
-    return are_told && clusters > 0 ? WIDE : PROMISED;
+    return are_told && clusters > 0 ? WIDE : TALLY_CUDA_CLUSTER;
 }
 
 uint64_t tally_cuda_resident(tally_cuda_plan *plan, tally_cuda_kernel_number kernel, unsigned threads,

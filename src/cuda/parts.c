@@ -327,8 +327,10 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, tall);
     if (has_extent && sizes->scan.strand)
         add(l, held_columns);
-    if (c->desc.grouping == TALLY_ALL_VALUES)
-        add(l, sizes->held_rows ? held : pieces);
+    if (sizes->held_rows)
+        add(l, held);
+    else if (c->desc.grouping == TALLY_ALL_VALUES)
+        add(l, pieces);
     if (sizes->one_wave.shared && tally_cuda_has_terms(c))
         add(l, c->desc.grouping == TALLY_SEGMENTS ? terms_of_segments : terms_of_others);
     else if (sizes->one_wave.shared && tally_cuda_word_kind(c))
@@ -355,6 +357,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, single_columns);
         if (c->is_sized) /* what follows is for extents that the host knows */
             break;
+        if (sizes->has_row_clusters)
+            add(l, clusters);
         add(l, slabs);
         if (!sizes->is_large)
             add(l, tiny_rows);

@@ -15,7 +15,12 @@
 #include "cuda/scan_tall.h"
 #include "cuda/states.h"
 
-enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a time */ };
+enum {
+    SHORT_GROUP = 2048, /* elements; groups of fewer are reduced many at a time */
+    LITTLE = 2 << 20,   /* bytes read and written by a scan along an axis */
+    BUSY_WAVES = 80,    /* per cent of the multiprocessors among which slabs can be shared evenly */
+    MOST_HELD = 8 << 20 /* the same of columns that clusters hold, where there is another way */
+};
 
 /* Whether tiles of some rows (scan_tall.cu) are faster than waves, or than panels where slabs are too many for those.
  * On an H200 argmax of i32 1 x 2873 x 36 took 11.0 us and 14.4, sums of i64 2 x 927 x 41 9.2 and 12.3, running sums of
@@ -24,9 +29,8 @@ enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a tim
 static bool are_fast_tiles(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
                            const tally_cuda_cut *tall, bool has_waves) {
     enum {
-        LITTLE = 2 << 20, /* bytes read and written */
-        NARROW = 64,      /* bytes of a row */
-        OF_ENTRY = 32     /* bytes of a tile's column, read and written, for each byte of its sum's entry */
+        NARROW = 64,  /* bytes of a row */
+        OF_ENTRY = 32 /* bytes of a tile's column, read and written, for each byte of its sum's entry */
     };
     const uint64_t result = c->out_bytes * c->per_result, each = c->in_bytes + result;
     if (tall->elements * each <= LITTLE)
@@ -36,12 +40,29 @@ static bool are_fast_tiles(const tally_computation *c, const tally_cuda_sizes *s
            (tall->tall.tiles == 1 || tall->tall.strands * tall->tall.rows * each >= OF_ENTRY * sizes->entry_bytes);
 }
 
+/* Whether clusters hold the columns of little input, with a block for most multiprocessors: nothing is cleared before.
+ */
+static bool cut_little(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                       const tally_shape *shape, tally_cuda_cut *cut) {
+    tally_cuda_cut held = *cut;
+    if (cut->elements * (c->in_bytes + c->out_bytes * c->per_result) > MOST_HELD ||
+        !tally_cuda_held_columns_cut(device, c, sizes, shape, &held) ||
+        held.held_columns.panels * held.held_columns.blocks * 2 < (uint64_t)device->multiprocessors)
+        return false;
+    *cut = held;
+    return true;
+}
+
 static bool cut_narrow(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        const tally_shape *shape, tally_cuda_cut *cut) {
+    if (cut_little(device, c, sizes, shape, cut))
+        return true;
     tally_cuda_cut tall = *cut;
+    const uint64_t resident = tally_cuda_blocks_together(device);
     const bool has_tiles = tally_cuda_tall_cut(device, c, sizes, shape, &tall),
-               has_waves = tally_cuda_narrow_cut(sizes, tally_cuda_blocks_together(device), shape, cut);
-    if (!has_tiles || !are_fast_tiles(c, sizes, shape, &tall, has_waves))
+               has_waves = tally_cuda_narrow_cut(sizes, resident, shape, cut),
+               are_idle = has_waves && resident / shape->outer * shape->outer * 100 < resident * BUSY_WAVES;
+    if (!has_tiles || !(are_idle || are_fast_tiles(c, sizes, shape, &tall, has_waves)))
         return has_waves;
     *cut = tall;
     return true;

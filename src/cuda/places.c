@@ -5,7 +5,7 @@
 #include "cuda/launch.h"
 #include "cuda/path.h"
 
-enum { WARP = 32, PLACES = 1024 /* of a warp, as in places.cu */, BLOCKS = 32 /* for each multiprocessor at most */ };
+enum { WARP = 32, BLOCKS = 32 /* for each multiprocessor at most */ };
 
 void tally_cuda_computation_of_places(const tally_computation *c, tally_computation *places) {
     tally_computation_copy(c, places);
@@ -53,9 +53,10 @@ tally_status tally_cuda_places_launch(const tally_cuda_launch *l) {
                                      .out = tally_cuda_address(l->args->out),
                                      .groups = tally_cuda_group_offsets_of(l),
                                      .n = args.shape.extent};
-    const tally_cuda_grid grid = {
-        .x = tally_cuda_blocks_for(l->plan->device, divide_up(places.n, PLACES) * WARP, TALLY_CUDA_BLOCK, BLOCKS),
-        .threads = TALLY_CUDA_BLOCK};
+    const tally_cuda_grid grid = {.x = tally_cuda_blocks_for(l->plan->device,
+                                                             divide_up(places.n, TALLY_CUDA_PLACES_OF_WARP) * WARP,
+                                                             TALLY_CUDA_BLOCK, BLOCKS),
+                                  .threads = TALLY_CUDA_BLOCK};
     tally_status status = tally_cuda_launch_all(&scan);
     if (status == TALLY_OK && keys)
         status = tally_cuda_list_runs(l);

@@ -14,8 +14,12 @@ enum {
     LEAST_CHUNKS = 4,
 
     CLUSTER_VECTORS = 1 << 15, /* a reduction of no more vectors is one cluster's */
-    CLUSTER = 8,               /* blocks, as in cluster.cu */
     CLUSTER_UNROLL = 4,        /* vectors, as in cluster.cu */
+    /* Rows along an axis are a cluster each if there are so few that the multiprocessors hold all blocks at a time, and
+     * a block takes at most so many steps of its row. */
+    ROW_CLUSTER_BLOCKS = 2, /* for each multiprocessor */
+    ROW_CLUSTER_STEPS = 2,
+    ROW_CLUSTER_LINE = 32, /* vectors, of which a chunk is a multiple */
 
     /* A reduction of at most this many vectors starts while the previous kernel in the stream still ends. This saves
      * 0.35 us of each of many calls for up to 2^18 f32 on an H200, and 0.2 for 2^22 and 2^24. */
@@ -60,12 +64,32 @@ static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_
     return most(1, sizes->has_clusters ? chunks : least(chunks, ONE_BLOCK_FOLDS));
 }
 
+/* False if rows are too many or too long. */
+static bool cut_row_clusters(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
+                             tally_cuda_cut *cut) {
+    const uint64_t most_blocks = (uint64_t)device->multiprocessors * ROW_CLUSTER_BLOCKS;
+    const uint64_t step = (uint64_t)sizes->cluster_threads * sizes->vector;
+    if (!sizes->has_row_clusters || !extent || cut->groups > most_blocks)
+        return false;
+    const uint64_t blocks = least(least(TALLY_CUDA_CLUSTER, most_blocks / cut->groups), divide_up(extent, step));
+    const uint64_t chunk = round_up(divide_up(extent, blocks), (uint64_t)ROW_CLUSTER_LINE * sizes->vector);
+    if (chunk > step * least(sizes->unroll, CLUSTER_UNROLL) * ROW_CLUSTER_STEPS)
+        return false;
+    cut->rows.in_cluster = true;
+    cut->rows.starts_early = true;
+    cut->rows.chunk = chunk;
+    cut->rows.blocks = divide_up(extent, chunk);
+    return true;
+}
+
 void tally_cuda_rows_cut(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
                          tally_cuda_cut *cut) {
     const uint64_t step = (uint64_t)TALLY_CUDA_BLOCK * sizes->vector * sizes->unroll, steps = divide_up(extent, step);
     const uint64_t wanted = most(1, least(steps, chunks_of_row(device, sizes, cut->groups, steps)));
     const uint64_t chunk = round_up(divide_up(extent, wanted), step);
     cut->path = TALLY_CUDA_ROWS;
+    if (cut_row_clusters(device, sizes, extent, cut))
+        return;
     cut->rows.chunk = chunk;
     cut->rows.blocks = chunk ? divide_up(extent, chunk) : 1;
     cut->rows.starts_early = cut->groups * extent / sizes->vector <= EARLY_VECTORS;
@@ -74,8 +98,8 @@ void tally_cuda_rows_cut(const tally_cuda_device *device, const tally_cuda_sizes
         const uint64_t of_cluster =
             (uint64_t)sizes->cluster_threads * sizes->vector * least(sizes->unroll, CLUSTER_UNROLL);
         cut->rows.in_cluster = true;
-        cut->rows.blocks = CLUSTER;
-        cut->rows.chunk = round_up(divide_up(extent, CLUSTER), of_cluster);
+        cut->rows.blocks = TALLY_CUDA_CLUSTER;
+        cut->rows.chunk = round_up(divide_up(extent, TALLY_CUDA_CLUSTER), of_cluster);
     } else if (cut->rows.blocks > 1) {
         cut->partials = tally_cuda_place(cut, cut->groups * cut->rows.blocks * sizes->slot_bytes);
     }
@@ -98,7 +122,7 @@ tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, tally_cuda_k
     tally_cuda_grid grid = {.x = least(results, enough), .threads = TALLY_CUDA_BLOCK, .starts_early = true};
     if (plan->sizes.has_clusters && chunks > ONE_BLOCK_FOLDS) {
         kernel = plan->kernels.fold_partials_in_cluster;
-        grid.x = CLUSTER;
+        grid.x = TALLY_CUDA_CLUSTER;
     }
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching the end of a reduction");
 }
@@ -129,6 +153,7 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
                             .starts_early = cut->rows.starts_early};
     if (cut->rows.in_cluster) {
         grid.threads = l->plan->sizes.cluster_threads;
+        grid.cluster = (unsigned)cut->rows.blocks;
         return tally_cuda_enqueue(l, rows_are_aligned(l) ? k->reduce_in_cluster : k->reduce_across_in_cluster, grid,
                                   &args, "launching a reduction in a cluster");
     }

@@ -17,9 +17,7 @@ enum {
     TALL_ROWS = 1024, /* and with so many rows at least, as wide as a line of the cache */
     FEW_STRANDS = 8,  /* of a column, which each of its threads adds up by itself */
 
-    /* columns held in registers, as in scan_held_columns.cu */
-    HELD_THREADS = 512,
-    HELD_CLUSTER = 8,
+    /* columns held in registers */
     HELD_LARGE = 768, /* threads of a multiprocessor, about, if accumulators are large */
     LEAST_SHARE = 4,  /* strands of a column that a block has at least, if blocks are more than needed */
 
@@ -32,11 +30,14 @@ enum {
     LEAST_SLABS = 2,
     MOST_OF_SLABS = 64 << 20, /* bytes read and written in all */
     MOST_OF_PARTS = 4096,     /* rows of a slab that is a tile by itself, as its rows are parts of sectors */
-    ROWS_OF_PART = 4,         /* of a lane at least, where lanes share a column */
+    ROWS_OF_PART = 4,         /* of a lane at least, where lanes share a column, */
+    COSTLY_ROWS = 2,          /* and where each takes an exponential and a logarithm */
     WARP_LOG = 5,
     SLAB_BLOCKS = 8,         /* that a multiprocessor holds at a time, about */
     MOST_BLOCKS = 64,        /* for each multiprocessor; more are tiles in turn */
     LEAST_TILE = 512,        /* elements of a tile at least */
+    MANY_TURNS = 4,          /* of blocks; of more, the last one need not be full */
+    LATENCY = 6 << 10,       /* bytes that pass through a block in the time that it waits for memory */
     WHOLE_COLUMNS = 16,      /* of a tile that is columns: of any width whole vectors */
     LARGE_ROWS = 8 << 20,    /* bytes, from which on short rows of narrow elements are as fast in tiles of scan.cu */
     WIDE_ROW = 1 << 16,      /* bytes, from which on stretches of whole vectors are as fast, */
@@ -51,10 +52,6 @@ enum {
     /* stretches */
     LEAST_STRETCH = 32, /* rows of a column that a thread takes at least */
     MOST_CHUNKS = 4096, /* of a column of 65536 rows; of longer ones, see most_chunks() */
-    /* as in scan_columns.cu */
-    MANY_CHUNKS = 256,
-    MANY_COLUMNS = 256,
-    SUMS_ACROSS = 8,
     WARP = 32,
     STRETCH_BLOCKS = 64 /* for each multiprocessor at most */
 };
@@ -116,19 +113,19 @@ static bool has_all_threads_busy(const tally_cuda_device *device, const tally_sh
 /* Cuts into columns that clusters hold in registers. A panel's rows are a sector of memory; with half of one, for twice
  * as many rows, argmax of f32 1 x 12163 x 273 took 51 us on an H100, as stretches 38. False if there are too many rows.
  */
-static bool cut_held_columns(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                             const tally_shape *shape, tally_cuda_cut *cut) {
+bool tally_cuda_held_columns_cut(const tally_cuda_device *device, const tally_computation *c,
+                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t strand = sizes->scan.strand, extent = shape->extent;
     uint64_t width = 1, blocks = 1;
     if (!strand)
         return false;
     while (width < shape->inner && 2 * width * c->in_bytes <= SECTOR_BYTES && 2 * width <= WARP)
         width *= 2;
-    if (extent > HELD_CLUSTER * HELD_THREADS / width * strand)
+    if (extent > TALLY_CUDA_CLUSTER * TALLY_CUDA_STRANDS_BLOCK / width * strand)
         return false;
     const uint64_t panels = shape->outer * divide_up(shape->inner, width);
-    while (blocks < HELD_CLUSTER &&
-           (extent > blocks * HELD_THREADS / width * strand ||
+    while (blocks < TALLY_CUDA_CLUSTER &&
+           (extent > blocks * TALLY_CUDA_STRANDS_BLOCK / width * strand ||
             (panels * blocks < (uint64_t)device->multiprocessors && extent > 2 * blocks * LEAST_SHARE * strand)))
         blocks *= 2;
     const uint64_t strands = divide_up(extent, blocks * strand);
@@ -167,7 +164,7 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     const uint64_t sectors = divide_up(divide_up(shape->outer * row, SECTOR_BYTES), wanted);
     const uint64_t panel = wanted > shape->outer ? sectors * SECTOR_BYTES / in : shape->inner;
     const uint64_t panels = divide_up(shape->outer * shape->inner, panel), busy = tally_cuda_busy(panels, places);
-    if (busy < LEAST_BUSY && cut_held_columns(device, c, sizes, shape, cut))
+    if (busy < LEAST_BUSY && tally_cuda_held_columns_cut(device, c, sizes, shape, cut))
         return true;
     cut->panels.panel = (unsigned)panel;
     const uint64_t strands = fit_strands(sizes, (unsigned)in, shape, cut), tile = strands * sizes->scan.panel_items;
@@ -236,16 +233,17 @@ void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_co
         return;
     if (!c->is_sized && cut_panels(device, c, sizes, shape, cut))
         return;
-    if (is_tall &&
-        (cut_held_columns(device, c, sizes, shape, cut) || tally_cuda_tall_cut(device, c, sizes, shape, cut)))
+    if (is_tall && (tally_cuda_held_columns_cut(device, c, sizes, shape, cut) ||
+                    tally_cuda_tall_cut(device, c, sizes, shape, cut)))
         return;
     cut_stretches(device, sizes, shape, cut);
 }
 
 /* Gives a tile's columns as many threads as a block has, if each then has a few rows. */
-static void share_columns(uint64_t columns, uint64_t extent, tally_cuda_cut *cut) {
+static void share_columns(const tally_computation *c, uint64_t columns, uint64_t extent, tally_cuda_cut *cut) {
+    const uint64_t least_rows = c->entry && c->monoid == TALLY_MONOID_logsumexp ? COSTLY_ROWS : ROWS_OF_PART;
     unsigned bits = 0;
-    while (bits < WARP_LOG && columns << bits < TALLY_CUDA_BLOCK && extent >> bits >= 2 * ROWS_OF_PART)
+    while (bits < WARP_LOG && columns << bits < TALLY_CUDA_BLOCK && extent >> bits >= 2 * least_rows)
         bits++;
     cut->scan_slabs.part_bits = bits;
     cut->scan_slabs.rows = (unsigned)(divide_up(extent, (uint64_t)1 << bits) | 1); /* odd: of other banks */
@@ -281,6 +279,28 @@ bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_compu
     return true;
 }
 
+/* Blocks that a multiprocessor holds at a time, as in scan_slabs.cu. */
+static uint64_t resident_slab_blocks(const tally_computation *c, const tally_cuda_sizes *sizes) {
+    const bool are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    return sizes->slot_bytes > 32 ? 1 : sizes->slot_bytes > 8 ? 4 : are_two ? 5 : 6;
+}
+
+/* The slabs of a tile, up to 'most_slabs': as many as let the blocks end soonest, which take a while however small
+ * their tile is. */
+static uint64_t slabs_of_tile(uint64_t places, uint64_t outer, uint64_t slab_bytes, uint64_t most_slabs) {
+    uint64_t best = 1, least_time = UINT64_MAX;
+    for (uint64_t slabs = 1; slabs <= most_slabs; slabs++) {
+        const uint64_t tiles = divide_up(outer, slabs),
+                       all = tiles > MANY_TURNS * places ? tiles : round_up(tiles, places);
+        const uint64_t time = all * (LATENCY + slabs * slab_bytes);
+        if (time < least_time) {
+            least_time = time;
+            best = slabs;
+        }
+    }
+    return best;
+}
+
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *c,
                                const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
     const tally_shape flattened = flat(of_args), *shape = &flattened;
@@ -305,7 +325,9 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
         return false;
     const uint64_t fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
     const uint64_t elements = least(fits, most(is_small || has_many_parts ? most(LEAST_TILE, slab) : LEAST_TILE, fair));
-    const uint64_t slabs = least(elements / most(slab, 1), shape->outer);
+    const uint64_t places = (uint64_t)device->multiprocessors * resident_slab_blocks(c, sizes);
+    const uint64_t slabs =
+        elements < slab ? 0 : slabs_of_tile(places, shape->outer, slab * widest, least(fits / slab, shape->outer));
     const uint64_t most_columns = most(WHOLE_COLUMNS, elements / extent / WHOLE_COLUMNS * WHOLE_COLUMNS);
     const uint64_t panel = round_up(divide_up(shape->inner, divide_up(shape->inner, most_columns)), WHOLE_COLUMNS);
     cut->path = TALLY_CUDA_SCAN_SLABS;
@@ -313,7 +335,7 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
     cut->scan_slabs.panel = slabs ? 0 : (unsigned)panel;
     cut->scan_slabs.panels = slabs ? 0 : divide_up(shape->inner, panel);
     cut->scan_slabs.tiles = slabs ? divide_up(shape->outer, slabs) : shape->outer * cut->scan_slabs.panels;
-    share_columns(slabs ? slabs * shape->inner : panel, extent, cut);
+    share_columns(c, slabs ? slabs * shape->inner : panel, extent, cut);
     return true;
 }
 
@@ -344,11 +366,11 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
 
 /* Turns the sums of chunks into the sums of all chunks before each. */
 static tally_status launch_scan_of_sums(const tally_cuda_launch *l, tally_cuda_scan_columns_args *args) {
-    const uint64_t threads_a_column =
-        l->cut->groups >= MANY_COLUMNS && args->chunks > MANY_CHUNKS && l->plan->sizes.slot_bytes <= 16
-            ? TALLY_CUDA_BLOCK / SUMS_ACROSS
-        : args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK
-                                     : WARP;
+    const uint64_t threads_a_column = l->cut->groups >= TALLY_CUDA_MANY_COLUMNS &&
+                                              args->chunks > TALLY_CUDA_MANY_CHUNKS && l->plan->sizes.slot_bytes <= 16
+                                          ? TALLY_CUDA_BLOCK / TALLY_CUDA_SUMS_ACROSS
+                                      : args->chunks > TALLY_CUDA_MANY_CHUNKS ? TALLY_CUDA_BLOCK
+                                                                              : WARP;
     return tally_cuda_enqueue(l, l->plan->kernels.scan_stretches, grid_for(l, l->cut->groups * threads_a_column), args,
                               "launching a scan of their sums");
 }

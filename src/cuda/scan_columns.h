@@ -7,6 +7,9 @@
 /* By panels of columns (panels.cu) or, if those do not suit, by stretches of single columns (scan_columns.cu). */
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *computation,
                                  const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
+/* Cuts a scan into columns that clusters hold in registers. False if there are too many rows. */
+bool tally_cuda_held_columns_cut(const tally_cuda_device *device, const tally_computation *computation,
+                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
 /* Cuts a scan of long rows along a short axis for scan_thin.cu. False if another way is better. */
 bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_computation *computation,
                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);

@@ -27,8 +27,9 @@ static unsigned shared_limit(int architecture) {
 /* Vectors of a thread of scan_held.cu; there is code for each element, twice. With 4 vectors scans of 2^10 f32 took 1.3
  * times as long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
 static unsigned held_rows(const tally_computation *c, unsigned acc) {
-    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32 || tally_cuda_has_terms(c) ||
-        c->in_window)
+    const bool are_rows = c->desc.grouping == TALLY_AXIS && !c->is_sized && !c->exact;
+    if (!tally_is_scan(c) || (c->desc.grouping != TALLY_ALL_VALUES && !are_rows) || acc > 32 ||
+        tally_cuda_has_terms(c) || c->in_window)
         return 0;
     return acc > 8 || c->in_bytes == 1 ? 1 : 2;
 }
@@ -114,7 +115,7 @@ static void tall_sizes(const tally_computation *c, unsigned acc, unsigned result
         s->tall.width /= 2;
     s->tall.items = MOST_ROWS;
     s->tall.sums = 2 * TALLY_CUDA_TALL_BLOCK * s->tall.width * acc;
-    s->tall.blocks = acc <= 16 ? 4 : 2;
+    s->tall.blocks = acc <= 16 ? 4 : 3;
 }
 
 /* The elements whose number a thread's share is a multiple of: whole vectors of elements, of keys, and of results that
@@ -265,7 +266,6 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
 
 enum {
     FOLD_SHARED = 16 << 10, /* bytes of a tile */
-    FEW_CLUSTER = 8,        /* blocks of a cluster that reduces few elements: the most that every device takes */
     MOST_ITEMS = 32,        /* of a thread */
     SMALL_ITEMS = 8         /* likewise, of little input: a thread takes them one after the other */
 };
@@ -375,7 +375,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->fold_stages = false;
     }
     s->fold_blocks = s->differences || s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
-    s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
+    s->few_blocks = architecture >= 90 ? TALLY_CUDA_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);
     s->long_mean = long_mean_of(c);
@@ -413,16 +413,33 @@ static unsigned tiny_inner(const tally_computation *c, const tally_cuda_sizes *s
     return column * MOST <= MOST_BYTES ? MOST : column * 2 <= MOST_BYTES ? 2 : 0;
 }
 
-static void column_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    const unsigned times = tally_cuda_brief_moments(c) ? 2 : 1; /* threads add up in fewer registers */
+/* Threads load few bytes of narrow elements at a time, so there must be more of them. On an H200 sums of bf16 17 x 4096
+ * x 4096 took 142 us with three blocks, 159 with four, and 210 with as many as the registers of the other kernels
+ * leave. Bytes of many columns spill. */
+static unsigned column_blocks(const tally_computation *c, int architecture, unsigned acc, const tally_cuda_sizes *s) {
+    enum { MANY = 4, SOME = 3, FEW = 2 };
+    const bool loads_few = c->in_bytes <= 2 && acc <= 32 && s->column_width <= 4 * c->in_bytes &&
+                           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    if (tally_cuda_has_half_columns(c))
+        return MANY; /* whose accumulators are in shared memory */
+    if (loads_few || tally_cuda_column_packs(c, architecture))
+        return SOME;
+    return s->column_width * acc <= 32 ? MANY : acc <= 32 ? FEW : 1;
+}
+
+static void column_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
+    const bool are_halves = tally_cuda_has_half_columns(c), are_brief = tally_cuda_brief_moments(c) != 0;
+    const unsigned times = are_brief || are_halves ? 2 : 1; /* threads add up in fewer registers */
     s->tiny_inner = tiny_inner(c, s);
     s->column_width = s->vector;
     while (s->column_width > 1 && s->column_width * s->slot_bytes > times * COLUMN_BYTES)
         s->column_width /= 2;
-    s->thin_width = thin_width(c, s);
+    s->thin_width = thin_width(c, s) / (are_halves && !are_brief ? 2 : 1);
     s->column_spots = TALLY_CUDA_BLOCK * s->column_width;
     while (s->column_spots * s->slot_bytes > times * COLUMN_SHARED)
         s->column_spots /= 2;
+    s->column_blocks = column_blocks(c, architecture, acc, s);
+    s->single_blocks = s->column_blocks == 2 && c->in_bytes <= 4 ? 3 : s->column_blocks; /* which load few bytes */
 }
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
@@ -468,7 +485,7 @@ static bool has_integers(const tally_computation *c) {
 
 static bool has_cells(const tally_computation *c, unsigned acc) {
     return c->desc.grouping == TALLY_LABELS && !c->exact && !c->words.count && acc <= 8 && c->per_result == 1 &&
-           !tally_cuda_lowers_by_count(c) && tally_cuda_cell_kind(c) >= 0;
+           !tally_cuda_lowers_by_count(c) && tally_cuda_cell_kind(c);
 }
 
 static void label_sizes(const tally_computation *c, unsigned acc, tally_cuda_sizes *s) {
@@ -485,14 +502,22 @@ static void label_sizes(const tally_computation *c, unsigned acc, tally_cuda_siz
     s->label_bytes = (of_table + s->label_has_counts) * 4;
 }
 
-/* What a cell of label_cells.cu becomes, in the order there; below 0 if no atomic operation does it. */
 int tally_cuda_cell_kind(const tally_computation *c) {
-    static const tally_monoid kinds[] = {TALLY_MONOID_min, TALLY_MONOID_max, TALLY_MONOID_band, TALLY_MONOID_bor,
-                                         TALLY_MONOID_bxor};
-    for (int k = 0; c->entry && k < 5; k++)
-        if (c->monoid == kinds[k])
-            return k;
-    return c->entry && c->monoid == TALLY_MONOID_maxabs ? 1 : -1;
+    switch (c->monoid) {
+    case TALLY_MONOID_min:
+        return TALLY_CUDA_CELL_MIN;
+    case TALLY_MONOID_max:
+    case TALLY_MONOID_maxabs:
+        return TALLY_CUDA_CELL_MAX;
+    case TALLY_MONOID_band:
+        return TALLY_CUDA_CELL_AND;
+    case TALLY_MONOID_bor:
+        return TALLY_CUDA_CELL_OR;
+    case TALLY_MONOID_bxor:
+        return TALLY_CUDA_CELL_XOR;
+    default:
+        return 0;
+    }
 }
 
 /* exact_chunks.cu's struct chunks_scratch. */
@@ -501,12 +526,12 @@ static void chunk_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     if (!tally_cuda_scans_by_chunks(c))
         return;
     const unsigned place = (unsigned)most(c->in_bytes, c->out_bytes), pitch = ROW_BYTES + (unsigned)most(place, 4),
-                   warps = TALLY_CUDA_CHUNKS_BLOCK / WARP;
+                   warps = TALLY_CUDA_EXACT_CHUNKS_BLOCK / WARP;
     unsigned items = ROW_BYTES; /* divided by the place of an element, a power of two */
     for (unsigned bytes = place; bytes > 1; bytes /= 2)
         items /= 2;
     s->chunks.items = items;
-    s->chunks.shared = (tally_cuda_scan_integer_of(c).words + 1) * TALLY_CUDA_CHUNKS_BLOCK * 4 +
+    s->chunks.shared = (tally_cuda_scan_integer_of(c).words + 1) * TALLY_CUDA_EXACT_CHUNKS_BLOCK * 4 +
                        warps * (WARP * pitch + round_up(items * 4, 8));
 }
 
@@ -524,8 +549,9 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->unroll = s->is_large ? 1 : 4; /* with 8 argmin of 657,000 f32 took 13.5 us on an H200, with 4 11.8 */
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->begins_slowly = tally_cuda_looks_up_exponentials(c);
-    s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
-    column_sizes(c, s);
+    s->has_row_clusters = architecture >= 90 && c->desc.grouping == TALLY_AXIS && acc <= 32 && !c->is_sized;
+    s->cluster_threads = acc > 16 ? TALLY_CUDA_BLOCK : s->has_row_clusters ? 512 : 1024;
+    column_sizes(c, architecture, acc, s);
     s->entry_bytes = entry_bytes(c, s);
     if (!c->takes_words && !c->gives_words) { /* states have exact mode's kernels only */
         scan_sizes(c, architecture, acc, s);
@@ -538,7 +564,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->heads_chunk = heads_chunk(c);
     s->group_part_bytes = round_up(2 * s->slot_bytes + 2 * (unsigned)sizeof(uint64_t), 16);
     s->bucket_items = in == 8 ? 8 : 16;
-    s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 256 + TALLY_CUDA_BUCKET_BLOCK * s->bucket_items * (4 + in);
+    s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 256 + TALLY_CUDA_BUCKET_THREADS * s->bucket_items * (4 + in);
     label_sizes(c, acc, s);
-    s->label_tile = TALLY_CUDA_LABEL_BLOCK * LABEL_ITEMS;
+    s->label_tile = TALLY_CUDA_LABEL_THREADS * LABEL_ITEMS;
 }

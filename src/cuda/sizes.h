@@ -3,6 +3,7 @@
 #define TALLY_CUDA_SIZES_H
 
 #include "core/computation.h"
+#include "cuda/agreed.h"
 
 /* Sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
@@ -13,12 +14,15 @@ typedef struct tally_cuda_sizes {
     unsigned vector;           /* elements in 16 bytes of input */
     unsigned unroll;           /* vectors that a reducing thread loads at a time */
     bool has_clusters;         /* there are kernels for clusters of blocks, for reductions of little input */
+    bool has_row_clusters;     /* the same for few rows along an axis */
     bool begins_slowly;        /* blocks make tables first (append.cu), so there are few of them */
     unsigned cluster_threads;  /* of a block of such a cluster */
     unsigned column_width;     /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned thin_width;       /* the same in thin_columns.cu and scan_thin.cu */
     unsigned tiny_inner;       /* elements of a row at most of slabs that tiny_rows.cu reduces; 0: none */
     unsigned column_spots;     /* accumulators that a block of fold_columns.cu keeps in shared memory */
+    unsigned column_blocks;    /* of it that a multiprocessor must have registers for, */
+    unsigned single_blocks;    /* and where a thread has one column */
     bool folds_in_waves;       /* wave_runs.cu where the outputs have room for a run of each element */
     unsigned long_mean;        /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
     unsigned merged_tile;      /* items of a tile of merged_segments.cu; 0: that reduces no segments */
@@ -111,21 +115,11 @@ typedef struct tally_cuda_sizes {
 } tally_cuda_sizes;
 
 enum {
-    TALLY_CUDA_BLOCK = 256,            /* threads of a block */
-    TALLY_CUDA_SLAB_SCAN_BYTES = 8192, /* of a tile of scan_slabs.cu: of its elements, and of its results */
-    TALLY_CUDA_ONE_WAVE_BLOCKS = 3,    /* of scan_one_wave.cu on each multiprocessor, at least */
-    TALLY_CUDA_FOLD_BLOCK = 128,       /* threads of a block in reductions by segments and keys */
-    TALLY_CUDA_CHUNKS_BLOCK = 128,     /* of exact_chunks.cu */
-    TALLY_CUDA_TALL_BLOCK = 256,       /* of scan_tall.cu */
-    TALLY_CUDA_LABEL_BLOCK = 512,      /* of sort_labels.cu */
-    TALLY_CUDA_TABLE_BLOCK = 256,      /* at most, of label_tables.cu */
-    TALLY_CUDA_WORD_BLOCK = 1024,      /* of label_sums.cu */
-    /* The block of label_buckets.cu where it moves elements. With 512, and tiles of half as many elements, moving 2^28
-     * f32 into 1024 buckets took 4.0 ms on an H100 instead of 2.8. */
-    TALLY_CUDA_BUCKET_BLOCK = 1024,
-    TALLY_CUDA_MOST_BUCKETS = 1024
+    TALLY_CUDA_BLOCK = 256,     /* threads of a block */
+    TALLY_CUDA_FOLD_BLOCK = 128 /* the same in reductions by segments and keys */
 };
 
+/* What a cell of label_cells.cu becomes; 0 if no atomic operation does it. */
 int tally_cuda_cell_kind(const tally_computation *computation);
 
 /* Whether a scan of places of extremes looks for a tile's best first, and fills tiles that have none better than what

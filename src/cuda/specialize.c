@@ -185,37 +185,47 @@ static void add_raise(tally_text *text, const tally_computation *c) {
     }
 }
 
-/* A user's operator: the header's five texts, over its names. */
-static void add_user(tally_text *text, const tally_user_op *user) {
+/* A user's operator: the header's five texts, over its names. It stands before all else, so that no macro of the
+ * kernels changes a name in it, and its functions have names that no text has. */
+static void add_user(tally_text *text, const tally_computation *c) {
+    const tally_user_op *const user = &c->user;
+    const tally_dtype value = tally_dtype_value(c->desc.in);
+    /* Large ones inlined everywhere would take minutes to compile. */
+    const char *const is_inline = user->acc_bytes > 32 ? "__noinline__" : "inline";
     tally_text_print(text,
                      TALLY_CUDA_BEGINS_USER
-                     "namespace user {\ntypedef int8 int8_t;\ntypedef int16 int16_t;\ntypedef int32 int32_t;\n"
-                     "typedef int64 int64_t;\ntypedef uint8 uint8_t;\ntypedef uint16 uint16_t;\n"
-                     "typedef uint32 uint32_t;\ntypedef uint64 uint64_t;\n#line 1 \"acc\"\n%s\n}\n",
-                     user->acc_source);
-    tally_text_add(text, "struct alignas(16) acc_t : user::acc_t {\n    acc_t() = default;\n"
-                         "    acc_t(const user::acc_t &from) : user::acc_t(from) {}\n};\ntypedef acc_t lane_t;\n");
-    tally_text_print(text, "static_assert(sizeof(user::acc_t) <= %zu, \"the accumulator is larger than acc_bytes\");\n",
-                     user->acc_bytes);
-    /* Large ones inlined everywhere would take minutes to compile. */
-    tally_text_print(text, "#define USER %s\n", user->acc_bytes > 32 ? "__noinline__" : "inline");
-    tally_text_print(
-        text,
-        "namespace user {\nUSER acc_t identity() {\n    return (\n#line 1 \"identity\"\n%s\n);\n}\n"
-        "USER acc_t lift(const value_t x, const uint64 index) {\n    return (\n#line 1 \"lift\"\n%s\n);\n}\n"
-        "USER acc_t combine(const acc_t left, const acc_t right) {\n"
-        "    return (\n#line 1 \"combine\"\n%s\n);\n}\n"
-        "USER auto lower(const acc_t acc, const uint64 count) {\n    return (\n#line 1 \"lower\"\n%s\n);\n}\n}\n",
-        user->identity_source, user->lift_source, user->combine_source, user->lower_source);
-    tally_text_add(
-        text, TALLY_CUDA_ENDS_USER
-        "template <class A> inline A identity_as() {\n    return user::identity();\n}\n"
-        "template <class A> inline A lift_as(value_t x, value_t, uint64 i) {\n    return user::lift(x, i);\n}\n"
-        "inline acc_t combine(acc_t left, acc_t right) {\n    return user::combine(left, right);\n}\n"
-        "inline acc_t widen(acc_t lane) {\n    return lane;\n}\n"
-        "inline result_t lower(acc_t acc, uint64 count, uint64) {\n"
-        "    return output<out_t>::of(widest(user::lower(acc, count)));\n}\n");
+                     "namespace user {\ntypedef signed char int8_t;\ntypedef short int16_t;\ntypedef int int32_t;\n"
+                     "typedef long long int64_t;\ntypedef unsigned char uint8_t;\ntypedef unsigned short uint16_t;\n"
+                     "typedef unsigned int uint32_t;\ntypedef unsigned long long uint64_t;\n#line 1 \"acc\"\n%s\n"
+                     "static_assert(sizeof(acc_t) <= %zu, \"the accumulator is larger than acc_bytes\");\n",
+                     user->acc_source, user->acc_bytes);
+    tally_text_print(text, "%s acc_t tally_identity() {\n    return (\n#line 1 \"identity\"\n%s\n);\n}\n", is_inline,
+                     user->identity_source);
+    tally_text_print(text,
+                     "%s acc_t tally_lift(const %s%s x, const uint64_t index) {\n"
+                     "    return (\n#line 1 \"lift\"\n%s\n);\n}\n",
+                     is_inline, tally_cuda_element_type(value), tally_dtype_is_float(value) ? "" : "_t",
+                     user->lift_source);
+    tally_text_print(text,
+                     "%s acc_t tally_combine(const acc_t left, const acc_t right) {\n"
+                     "    return (\n#line 1 \"combine\"\n%s\n);\n}\n",
+                     is_inline, user->combine_source);
+    tally_text_print(text,
+                     "%s auto tally_lower(const acc_t acc, const uint64_t count) {\n"
+                     "    return (\n#line 1 \"lower\"\n%s\n);\n}\n}\n" TALLY_CUDA_ENDS_USER,
+                     is_inline, user->lower_source);
 }
+
+/* What the operator table's have, of those. */
+static const char user_monoid[] =
+    "struct alignas(16) acc_t : user::acc_t {\n    acc_t() = default;\n"
+    "    acc_t(const user::acc_t &from) : user::acc_t(from) {}\n};\ntypedef acc_t lane_t;\n"
+    "template <class A> inline A identity_as() {\n    return user::tally_identity();\n}\n"
+    "template <class A> inline A lift_as(value_t x, value_t, uint64 i) {\n    return user::tally_lift(x, i);\n}\n"
+    "inline acc_t combine(acc_t left, acc_t right) {\n    return user::tally_combine(left, right);\n}\n"
+    "inline acc_t widen(acc_t lane) {\n    return lane;\n}\n"
+    "inline result_t lower(acc_t acc, uint64 count, uint64) {\n"
+    "    return output<out_t>::of(widest(user::tally_lower(acc, count)));\n}\n";
 
 /* ---- the whole text ---- */
 
@@ -251,10 +261,14 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SLOT_BYTES", s->slot_bytes},
                    {"RECORD_BYTES", s->record_bytes},
                    {"ENTRY_BYTES", s->entry_bytes},
+                   {"CLUSTER_THREADS", s->cluster_threads},
                    {"COLUMN_WIDTH", s->column_width},
                    {"THIN_WIDTH", s->thin_width},
                    {"COLUMN_PACKS", tally_cuda_column_packs(c, architecture)},
                    {"COLUMN_SPOTS", s->column_spots},
+                   {"COLUMN_BLOCKS", s->column_blocks},
+                   {"SINGLE_BLOCKS", s->single_blocks},
+                   {"HALF_COLUMNS", tally_cuda_has_half_columns(c)},
                    {"SCAN_ITEMS", s->scan.items},
                    {"SCAN_FINISHERS", s->scan.finishers},
                    {"SCAN_TEAMS", s->scan.teams},
@@ -264,7 +278,6 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_WAVES", s->scan.waves},
                    {"SCAN_THREADS", s->scan.threads},
                    {"SCAN_PANEL_THREADS", s->scan.panel_threads},
-                   {"SLAB_SCAN_BYTES", TALLY_CUDA_SLAB_SCAN_BYTES},
                    {"SCAN_PANEL_ITEMS", s->scan.panel_items},
                    {"SCAN_PANEL_PLACE", s->scan.panel_place},
                    {"SCAN_PANEL_RING", s->scan.panel_ring},
@@ -284,7 +297,6 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"NARROW_WAVES", s->narrow.waves},
                    {"NARROW_THREADS", s->narrow.threads},
                    {"NARROW_SHARED_BYTES", s->narrow.shared},
-                   {"EXACT_CHUNKS_BLOCK", TALLY_CUDA_CHUNKS_BLOCK},
                    {"EXACT_CHUNKS_ITEMS", s->chunks.items},
                    {"EXACT_CHUNKS_SHARED", s->chunks.shared},
                    {"SCAN_STRAND", s->scan.strand},
@@ -292,14 +304,12 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"ONE_WAVE_ITEMS", s->one_wave.items},
                    {"ONE_WAVE_FEW", s->one_wave.few},
                    {"ONE_WAVE_THREADS", s->one_wave.threads},
-                   {"ONE_WAVE_BLOCKS", TALLY_CUDA_ONE_WAVE_BLOCKS},
                    {"ONE_WAVE_SHARED_BYTES", s->one_wave.shared},
                    {"LOOK_BACK_BLOCK", s->look_back.block},
                    {"LOOK_BACK_FEW", s->look_back.few},
                    {"LOOK_BACK_SHARED_BYTES", s->look_back.shared},
                    {"TALL_WIDTH", s->tall.width},
                    {"TALL_ITEMS", s->tall.items},
-                   {"TALL_BLOCK", TALLY_CUDA_TALL_BLOCK},
                    {"TALL_BLOCKS", s->tall.blocks},
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
@@ -357,13 +367,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"CELL_BYTES", (int)s->label_bytes},
                    {"NEEDS_ELEMENTS", tally_empty_is_error(c)},
                    {"HAS_FAST_DOUBLES", architecture == 80 || architecture == 90 || architecture == 100},
-                   {"LABEL_THREADS", TALLY_CUDA_LABEL_BLOCK},
-                   {"MOST_TABLE_THREADS", TALLY_CUDA_TABLE_BLOCK},
-                   {"WORD_THREADS", TALLY_CUDA_WORD_BLOCK},
-                   {"BUCKET_THREADS", TALLY_CUDA_BUCKET_BLOCK},
                    {"BUCKET_ITEMS", s->bucket_items},
                    {"BUCKET_SHARED", s->bucket_shared},
-                   {"MOST_BUCKETS", TALLY_CUDA_MOST_BUCKETS},
                    {"IS_WINDOW", s->has_window},
                    {"IS_EXACT", c->exact},
                    {"IN_WINDOW", c->in_window},
@@ -401,6 +406,13 @@ static void add_types(tally_text *text, const tally_computation *c) {
         tally_text_add(text, "typedef out_t result_t;\n");
 }
 
+/* agreed.def for the kernels. Its ways are macros, because the preprocessor asks for some. */
+static const char agreed[] =
+#define TALLY_CUDA_SIZE(name, value) "[[maybe_unused]] constexpr int " #name " = " #value ";\n"
+#define TALLY_CUDA_WAY(name, number) "#define " #name " " #number "\n"
+#include "cuda/agreed.def"
+    ;
+
 /* What stands before the kernels in each of the texts. */
 static void add_beginning(tally_text *text, const tally_computation *c, int architecture,
                           const tally_cuda_sizes *sizes) {
@@ -408,7 +420,10 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     tally_cuda_unpack_kernels();
     if (c->entry)
         tally_cuda_accumulator_of(c, &types);
+    else
+        add_user(text, c);
     add_choices(text, c, sizes, architecture, types.lane_limit);
+    tally_text_add(text, agreed);
     tally_text_add(text, tally_cuda_kernels_ptx);
     tally_text_add(text, tally_cuda_kernels_prelude);
     tally_text_add(text, tally_cuda_kernels_size);
@@ -429,7 +444,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
         else
             add_lower(text, c, &types);
     } else {
-        add_user(text, &c->user);
+        tally_text_add(text, user_monoid);
     }
     if (!c->exact)
         add_raise(text, c);

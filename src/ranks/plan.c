@@ -120,7 +120,8 @@ void tally_rank_plan_destroy(tally_rank_plan *plan) {
 
 /* ---- a run ---- */
 
-void tally_rank_alone(tally_rank_plan *plan) {
+/* The first step where each rank is on its own. */
+static void run_alone(tally_rank_plan *plan) {
     if (tally_rank_is_well(plan))
         tally_rank_keep(plan, tally_run(plan->plain, plan->args, plan->stream));
     tally_rank_agree(plan, tally_rank_end);
@@ -159,7 +160,7 @@ void tally_rank_begin(tally_rank_plan *plan, const tally_args *args, unsigned fl
     if (args)
         check_arguments(plan);
     plan->step = !args                                                  ? compare_descriptions
-                 : plan->options.split == TALLY_SPLIT_OTHER             ? tally_rank_alone
+                 : plan->options.split == TALLY_SPLIT_OTHER             ? run_alone
                  : grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS ? tally_rank_groups
                                                                         : tally_rank_whole;
 }

@@ -81,9 +81,8 @@ tally_rank_step tally_rank_explain;
 /* The run ends. */
 void tally_rank_end(tally_rank_plan *plan);
 
-/* First steps: reductions and scans of ALL_VALUES and AXIS, reductions of LABELS; SEGMENTS and KEYS; where each rank is
- * on its own. */
-tally_rank_step tally_rank_whole, tally_rank_groups, tally_rank_alone;
+/* First steps: reductions and scans of ALL_VALUES and AXIS, reductions of LABELS; SEGMENTS and KEYS. */
+tally_rank_step tally_rank_whole, tally_rank_groups;
 
 /* Their plans. */
 tally_status tally_rank_whole_plans(tally_rank_plan *plan);

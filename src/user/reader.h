@@ -96,7 +96,6 @@ const node *tally_user_call(reader *r, const char *name, const value *arguments,
 
 /* ---- statements.c ---- */
 
-const node *tally_user_block(reader *r);
 /* Structs and functions until the end. */
 void tally_user_declarations(reader *r);
 /* A whole text: an expression, or "[&] { ... return ...; }()", as a function's body. */

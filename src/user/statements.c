@@ -1,6 +1,7 @@
 #include "user/reader.h"
 
 static const node *read_statement(reader *r);
+static const node *read_block(reader *r);
 
 static const node *block_of(reader *r, const list *all) {
     return tally_user_node(r, (node){.what = NODE_BLOCK, .a = all->first});
@@ -141,7 +142,7 @@ static void read_statements(reader *r, list *all) {
     if (++r->depth > MOST_DEPTH)
         tally_user_fail(r, TALLY_UNSUPPORTED, "statements are nested too deeply");
     if (tally_user_is(r, "{"))
-        tally_user_append(r, all, tally_user_block(r));
+        tally_user_append(r, all, read_block(r));
     else if (tally_user_accept(r, "if"))
         tally_user_append(r, all, read_if(r));
     else if (tally_user_accept(r, "for"))
@@ -159,7 +160,7 @@ static const node *read_statement(reader *r) {
     return all.first && all.first == all.last ? all.first : block_of(r, &all);
 }
 
-const node *tally_user_block(reader *r) {
+static const node *read_block(reader *r) {
     const int outer = r->name_count;
     list all = {NULL, NULL};
     tally_user_expect(r, "{");
@@ -205,7 +206,7 @@ static void read_function(reader *r) {
     }
     tally_user_expect(r, ")");
     r->result = f->result;
-    f->body = tally_user_block(r);
+    f->body = read_block(r);
     tree->function_count++;
     r->name_count = 0;
 }
@@ -241,7 +242,7 @@ const node *tally_user_body(reader *r) {
         tally_user_expect(r, "]");
         if (tally_user_accept(r, "("))
             tally_user_expect(r, ")");
-        tally_user_append(r, &all, tally_user_block(r)); /* whose names may hide the parameters */
+        tally_user_append(r, &all, read_block(r)); /* whose names may hide the parameters */
         tally_user_expect(r, "(");
         tally_user_expect(r, ")");
     }

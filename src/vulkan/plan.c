@@ -3,6 +3,7 @@
 #include "vulkan/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/arguments.h"
 #include "gpu/labels.h"
@@ -25,14 +26,18 @@ static bool is_of_moments(tally_vulkan_kernel kernel) {
            (kernel >= TALLY_VULKAN_MOMENT_ROWS && kernel <= TALLY_VULKAN_MOMENT_RUNS);
 }
 
-/* Those that take segments as runs. */
-static bool is_of_runs(tally_vulkan_kernel kernel) {
-    return kernel == TALLY_VULKAN_FOLD_GROUPS || kernel == TALLY_VULKAN_SPINE_OF_GROUPS ||
-           kernel == TALLY_VULKAN_GIVE_RUNS;
+/* Kernels that take segments as runs have fewer threads than teams. */
+static unsigned block_of(const tally_vulkan_plan *plan, tally_vulkan_kernel kernel) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    const bool by_segments = c->desc.grouping == TALLY_SEGMENTS && c->entry && !tally_is_scan(c) && !c->exact;
+    const bool of_runs = kernel == TALLY_VULKAN_FOLD_GROUPS || kernel == TALLY_VULKAN_SPINE_OF_GROUPS ||
+                         kernel == TALLY_VULKAN_GIVE_RUNS;
+    return by_segments && of_runs && !tally_vulkan_has_running(c->monoid) ? tally_vulkan_block_of_runs(plan->block)
+                                                                          : plan->block;
 }
 
-static tally_status load_kernels(tally_vulkan_plan *plan) {
-    const tally_vulkan_module *const module = plan->module;
+/* Fills in which kernels a plan launches. */
+static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_KERNEL_COUNT]) {
     const tally_computation *c = &plan->gpu.base.computation;
     const tally_grouping grouping = c->desc.grouping;
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
@@ -42,7 +47,7 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     const bool by_teams = fast && segments && !scan && c->entry;
     const bool in_two_passes = by_teams && tally_vulkan_has_running(c->monoid); /* long segments alone */
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
-    const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
+    const bool all[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
         [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && in_tiles,
         [TALLY_VULKAN_SLABS] = grouping == TALLY_AXIS && fast && c->entry && !moments,
@@ -82,22 +87,27 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         [TALLY_VULKAN_SCAN_SUMS] = exact_scan,
         [TALLY_VULKAN_GIVE_PREFIXES] = exact_scan,
     };
-    const tally_vulkan_module *of_moments = NULL;
+    memcpy(needed, all, sizeof all);
+}
+
+static tally_status load_kernels(tally_vulkan_plan *plan) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    const bool moments = tally_vulkan_takes_moments(c);
+    const tally_vulkan_module *const module = plan->module, *of_moments = NULL;
+    bool needed[TALLY_VULKAN_KERNEL_COUNT];
+    list_needed(plan, needed);
     tally_status status = moments ? tally_vulkan_moments_get(plan->device, &of_moments) : TALLY_OK;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
         if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k < TALLY_VULKAN_EXACT_ROWS)
             status = tally_vulkan_service_get(plan->device, c, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
-            status = tally_vulkan_pipeline_get(plan->device, c,
-                                               moments && is_of_moments((tally_vulkan_kernel)k) ? of_moments : module,
-                                               by_teams && !in_two_passes && is_of_runs((tally_vulkan_kernel)k)
-                                                   ? tally_vulkan_block_of_runs(plan->block)
-                                                   : plan->block,
-                                               (tally_vulkan_kernel)k, TALLY_VULKAN_PLAIN, &plan->kernels[k]);
-    if (status == TALLY_OK && fast && !grouped && !scan)
+            status = tally_vulkan_pipeline_get(
+                plan->device, c, moments && is_of_moments((tally_vulkan_kernel)k) ? of_moments : module,
+                block_of(plan, (tally_vulkan_kernel)k), (tally_vulkan_kernel)k, TALLY_VULKAN_PLAIN, &plan->kernels[k]);
+    if (status == TALLY_OK && needed[TALLY_VULKAN_REDUCE] && !tally_is_scan(c))
         status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE,
                                            TALLY_VULKAN_FROM_SLOTS, &plan->fold_slots);
-    if (status == TALLY_OK && exact_scan)
+    if (status == TALLY_OK && tally_is_exact_scan(c))
         status = tally_vulkan_window_load(plan);
     return status;
 }
@@ -265,12 +275,8 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
     if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !tally_vulkan_takes_moments(c) &&
         !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args))
-        status =
-            tally_vulkan_pipeline_get(plan->device, c, plan->module,
-                                      c->desc.grouping == TALLY_SEGMENTS && tiles == TALLY_VULKAN_GIVE_RUNS && c->entry
-                                          ? tally_vulkan_block_of_runs(plan->block)
-                                          : plan->block,
-                                      tiles, TALLY_VULKAN_ANYWHERE, &plan->anywhere[tiles]);
+        status = tally_vulkan_pipeline_get(plan->device, c, plan->module, block_of(plan, tiles), tiles,
+                                           TALLY_VULKAN_ANYWHERE, &plan->anywhere[tiles]);
     if (status == TALLY_OK && shape_cut.path == TALLY_VULKAN_FOLD)
         status = load_special_fold(plan, &shape_cut);
     if (status == TALLY_OK)

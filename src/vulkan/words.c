@@ -47,7 +47,6 @@ static const uint32_t *read_number(tally_exact_layout layout, const uint32_t *fr
 
 /* The numbers of a state, and the kinds of elements that the kernels saw. */
 static void write_words(const tally_computation *c, const uint32_t *state, uint64_t elements, int64_t *words) {
-    enum { SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4 };
     tally_superaccumulator a, squares;
     const uint32_t *end = read_number(c->words.layout, state, &a);
     if (c->words.squares)
@@ -55,9 +54,9 @@ static void write_words(const tally_computation *c, const uint32_t *state, uint6
     const uint32_t saw = *end;
     elements -= end[2] | (uint64_t)end[3] << 32; /* NaNs that were left out */
     a.count = elements;
-    a.nans = saw & SAW_NAN;
-    a.positive_infinities = saw & SAW_PLUS;
-    a.negative_infinities = saw & SAW_MINUS;
+    a.nans = saw & TALLY_GPU_SAW_NAN;
+    a.positive_infinities = saw & TALLY_GPU_SAW_PLUS;
+    a.negative_infinities = saw & TALLY_GPU_SAW_MINUS;
     a.others = saw;
     tally_words_clear(&c->words, words);
     if (elements)

@@ -97,6 +97,26 @@ static void sizes_whose_bytes_overflow(void **state) {
     }
 }
 
+/* Back ends count with the shape, so it must be one of an array that can exist. */
+static void shapes_without_a_workspace(void **state) {
+    static const tally_shape shapes[TALLY_GROUPING_COUNT] = {
+        [TALLY_ALL_VALUES] = {1, UINT64_MAX, 1, 0},
+        [TALLY_AXIS] = {(uint64_t)1 << 32, 1, (uint64_t)1 << 32, 0},
+        [TALLY_SEGMENTS] = {1, 100, 1, UINT64_MAX},
+        [TALLY_KEYS] = {1, (uint64_t)1 << 62, 1, 0},
+        [TALLY_LABELS] = {1, 100, 1, (uint64_t)1 << 58}};
+    for (int grouping = 0; grouping < TALLY_GROUPING_COUNT; grouping++) {
+        tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+        tally_plan *plan;
+        size_t bytes = 77;
+        desc.grouping = (tally_grouping)grouping;
+        assert_ok(tally_plan_create(*state, &desc, &plan));
+        assert_fails(tally_plan_workspace(plan, &shapes[grouping], &bytes), TALLY_INVALID_ARGUMENT);
+        assert_int_equal(bytes, 77);
+        tally_plan_destroy(plan);
+    }
+}
+
 static void a_dimension_of_zero_is_no_overflow(void **state) {
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
     desc.grouping = TALLY_AXIS;
@@ -259,6 +279,7 @@ int main(void) {
         cmocka_unit_test(null_where_data_is_due),
         cmocka_unit_test(another_struct_size),
         cmocka_unit_test(sizes_whose_bytes_overflow),
+        cmocka_unit_test(shapes_without_a_workspace),
         cmocka_unit_test(a_dimension_of_zero_is_no_overflow),
         cmocka_unit_test(outputs_that_are_too_small),
         cmocka_unit_test(more_runs_than_room_are_counted),

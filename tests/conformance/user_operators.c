@@ -268,10 +268,14 @@ static const char *const texts[OPERATORS][5] = {
      "acc_t{{(unsigned char)(left.a[0] | right.a[0]), left.a[0] ? left.a[1] : right.a[1], "
      "right.a[0] ? right.a[2] : left.a[2]}}",
      "(unsigned)(acc.a[0] + 3 * acc.a[1] + 1000 * acc.a[2]) + (unsigned)count"},
-    {"struct acc_t { unsigned long long largest, count; };", "acc_t{0, 0}", "acc_t{(unsigned long long)(x & 7), 1}",
-     "left.largest > right.largest ? left : right.largest > left.largest ? right : "
-     "acc_t{left.largest, left.count + right.count}",
-     "(double)acc.largest * 1e9 + (double)acc.count"},
+    /* in names that kernels have, too */
+    {"struct acc_t { unsigned long long MAX, BLOCK; };\n"
+     "static acc_t combine(acc_t left, acc_t right) {\n"
+     "    return left.MAX > right.MAX ? left : right.MAX > left.MAX ? right : acc_t{left.MAX, left.BLOCK + "
+     "right.BLOCK};\n"
+     "}",
+     "acc_t{0, 0}", "acc_t{(unsigned long long)(x & 7), 1}", "combine(left, right)",
+     "(double)acc.MAX * 1e9 + (double)acc.BLOCK"},
     {"struct acc_t { unsigned char n[256]; };", "acc_t{}", "[&] { acc_t a{}; a.n[x & 255] = 1; return a; }()",
      "[&] { acc_t a; for (int k = 0; k < 256; k++) a.n[k] = left.n[k] + right.n[k]; return a; }()",
      "[&] { unsigned short hash = count; for (int k = 0; k < 256; k++) hash = hash * 31 + acc.n[k]; return hash; }()"},

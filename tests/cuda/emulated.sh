@@ -87,6 +87,7 @@ var/segments/inclusive/f32/fast --quick --only nans
 argmin/labels/reduce/f32/fast --quick --only nans
 minmax/segments/inclusive/f32/fast --quick --only nans
 var/segments/reduce/f64/exact --quick --only nans
+norm1/segments/*/i64>i16/fast --only conversions
 END
     # Others take a minute each, for kernels that the sums of bf16 have, too.
     if [ "${EMULATE_CAPABILITY:-90}" -ge 90 ]; then
@@ -99,6 +100,8 @@ END
             for grouping in all_values axis segments keys labels; do
                 echo "$op/$grouping/ --quick"
             done
+            echo "$op/*/i64>u16/fast --only conversions"
+            echo "$op/*/f32>f16/fast --only conversions"
         done
         echo "/ --quick --only offsets"
         echo "/ --quick --only far_means"

@@ -53,6 +53,13 @@ static const tally_shape shapes[] = {
     {1, 60007, 3, 0},
     {2, 20001, 7, 0},
     {150, 1500, 5, 0},
+    /* rows that are a cluster each, of chunks that end anywhere (cluster.cu, scan_held.cu) */
+    {2, 9001, 1, 0},
+    {22, 4327, 1, 0},
+    {300, 2049, 1, 0},
+    /* columns that clusters hold where waves would do, and slabs that those cannot share evenly (path.c) */
+    {2, 2111, 32, 0},
+    {72, 1003, 20, 0},
 };
 
 typedef struct buffers {

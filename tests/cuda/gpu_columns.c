@@ -1,7 +1,9 @@
 /* Scans and reductions down columns whose slabs end anywhere in a tile, to any address: results are the CPU's, and
- * nothing around them is written. One such scan of i8 wrote rows behind its slab's last, as compiled: no emulator could
- * see that. */
+ * nothing around them is written; and deviations of numbers of any size. One such scan of i8 wrote rows behind its
+ * slab's last, as compiled: no emulator could see that. */
 #include "gpu.h"
+
+#include <math.h>
 
 enum { AROUND = 8192 /* bytes */, MOVED = 3 /* elements */ };
 
@@ -72,10 +74,73 @@ static void nothing_is_written_around_columns(void **state) {
         }
 }
 
+static double double_of_bf16(uint16_t bits) {
+    const uint32_t word = (uint32_t)bits << 16;
+    float number;
+    memcpy(&number, &word, sizeof number);
+    return number;
+}
+/* Of a number that is a bf16. */
+static uint16_t bf16_of_double(double x) {
+    const float number = (float)x;
+    uint32_t word;
+    memcpy(&word, &number, sizeof word);
+    return (uint16_t)(word >> 16);
+}
+
+/* Squares of bf16 may leave the range of floats, in which fold_columns.cu adds them up: columns whose elements are all
+ * small, all large, 0 but for a few, equal, or large after small ones. Each result is that of the elements as doubles,
+ * rounded once or nearly so. */
+static void deviations_of_bf16_have_any_range(void **state) {
+    enum { EXTENT = 1157, INNER = 206, KINDS = 6 };
+    static uint16_t x[EXTENT * INNER], found[INNER];
+    uint64_t random = 1;
+    (void)state;
+    for (size_t at = 0; at < COUNT_OF(x); at++) {
+        const size_t row = at / INNER, kind = at % INNER % KINDS;
+        const double number = (double)(random_bits(&random) % 15) - 7, rare = row % 300 == 7 ? number : 0;
+        const double of_kind[KINDS] = {ldexp(number, -100),
+                                       ldexp(number, 100),
+                                       ldexp(rare, -90),
+                                       3,
+                                       ldexp(number, row < EXTENT / 2 ? -70 : 70),
+                                       number};
+        x[at] = bf16_of_double(of_kind[kind]);
+    }
+    void *on_gpu = upload(x, sizeof x), *out = room(sizeof found);
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.op = TALLY_STD;
+    desc.grouping = TALLY_AXIS;
+    desc.in = desc.out = TALLY_BF16;
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape = (tally_shape){1, EXTENT, INNER, 0};
+    args.x = on_gpu;
+    args.out = out;
+    args.out_bytes = sizeof found;
+    tally_plan *plan = NULL;
+    assert_ok(tally_plan_create(gpu, &desc, &plan));
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    tally_plan_destroy(plan);
+    assert_ok(tally_copy(gpu, found, out, sizeof found));
+    for (size_t column = 0; column < INNER; column++) {
+        double sum = 0, squares = 0;
+        for (size_t row = 0; row < EXTENT; row++)
+            sum += double_of_bf16(x[row * INNER + column]);
+        for (size_t row = 0; row < EXTENT; row++)
+            squares += pow(double_of_bf16(x[row * INNER + column]) - sum / EXTENT, 2);
+        const double expected = sqrt(squares / EXTENT), got = double_of_bf16(found[column]);
+        if (!(fabs(got - expected) <= 0x1p-8 * expected))
+            fail_msg("column %zu: %g instead of %g", column, got, expected);
+    }
+    tally_free(gpu, on_gpu);
+    tally_free(gpu, out);
+}
+
 int main(void) {
     const int code = open_devices();
     if (code)
         return close_devices(code);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_written_around_columns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_written_around_columns),
+                                       cmocka_unit_test(deviations_of_bf16_have_any_range)};
     return close_devices(cmocka_run_group_tests_name("columns", tests, NULL, NULL));
 }

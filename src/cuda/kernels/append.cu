@@ -3,7 +3,7 @@
 
 enum { VECTOR = 16 / sizeof(in_t) /* elements that one load brings */ };
 
-#if BRIEF_MOMENTS == 1
+#if BRIEF_MOMENTS == MOMENTS_IN_INTEGERS
 struct lanes : brief<acc_t> {
     enum { IS_WHOLE = 0, LIMIT = brief<acc_t>::LIMIT / VECTOR };
 

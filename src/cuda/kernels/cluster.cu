@@ -1,15 +1,15 @@
-/* One cluster of blocks, which access each other's shared memory (sm_90 and later): for a reduction of little input,
- * and for the end of a large one, whose partial results one block would take too long to read. See reduce.cu. */
+/* Clusters of blocks, which access each other's shared memory (sm_90 and later): one for a reduction of little input, one
+ * for each row of few that are not long, and one for the end of a large reduction, whose partial results one block would
+ * take too long to read. See reduce.cu. */
 
 enum {
-    CLUSTER = 8,                                      /* blocks: the most that every device with clusters takes */
-    CLUSTER_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256, /* threads of a block; large accumulators have no room for more */
-    CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4          /* vectors that a thread loads at a time */
+    CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4, /* vectors that a thread loads at a time */
+    CLUSTER_RESIDENT = 1024 / CLUSTER_THREADS /* blocks that a multiprocessor must have registers for */
 };
 
 /* The first block folds the blocks' accumulators in order. The others write to its shared memory, which exists only
  * while the block runs; so all blocks must have arrived at the cluster's barrier once before they call this. */
-inline void give_as_cluster(const destination &to, acc_t acc) {
+inline void give_as_cluster(const destination &to, uint64 number, acc_t acc) {
     __shared__ slot of_blocks[CLUSTER];
     wait_for_cluster();
     if (threadIdx.x == 0) {
@@ -28,37 +28,35 @@ inline void give_as_cluster(const destination &to, acc_t acc) {
         const acc_t none = identity_as<acc_t>();
         acc_t own = none;
         memcpy(&own, of_blocks[threadIdx.x % CLUSTER].word, sizeof own);
-        acc = fold_warp_in_order(threadIdx.x == 0 ? acc : threadIdx.x < CLUSTER ? own : none);
+        acc = fold_warp_in_order(threadIdx.x == 0 ? acc : threadIdx.x < gridDim.x ? own : none);
     }
     if (threadIdx.x == 0) {
-        for (int b = 1; b < CLUSTER && !COMBINES_SLOWLY; b++) {
+        for (int b = 1; b < gridDim.x && !COMBINES_SLOWLY; b++) {
             acc_t next;
             memcpy(&next, of_blocks[b].word, sizeof next);
             acc = combine(acc, next);
         }
-        give(to, 0, acc);
+        give(to, number, acc);
     }
 }
 
 /* Aligned: as in reduce.cu. With both in one kernel, sums of 2^14 to 2^16 values took 7% longer. */
 template <bool Aligned> inline void reduce_row_in_cluster(const reduce_args &p) {
     arrive_in_cluster();
-    make_exponentials<CLUSTER_BLOCK>();
+    make_exponentials<CLUSTER_THREADS>();
     wait_for_last();
     let_next_start();
-    const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, 0);
-    give_as_cluster(p.to, fold_row<CLUSTER_BLOCK, CLUSTER_UNROLL, Aligned>(p, r));
+    const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, blockIdx.y);
+    give_as_cluster(p.to, blockIdx.y, fold_row<CLUSTER_THREADS, CLUSTER_UNROLL, Aligned>(p, r));
 }
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_BLOCK)
-    reduce_in_cluster(reduce_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT) reduce_in_cluster(reduce_args p SIZED) {
     TAKE_SIZE(p.extent)
     TAKE_SIZE(p.to.count)
     reduce_row_in_cluster<true>(p);
 }
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_BLOCK)
-    reduce_across_in_cluster(reduce_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT) reduce_across_in_cluster(reduce_args p SIZED) {
     TAKE_SIZE(p.extent)
     TAKE_SIZE(p.to.count)
     reduce_row_in_cluster<false>(p);
@@ -71,5 +69,5 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLO
     wait_for_last();
     let_next_start();
     const acc_t acc = fold_share(p, 0, blockIdx.x * BLOCK + threadIdx.x, CLUSTER * BLOCK);
-    give_as_cluster(p.to, fold_block<BLOCK>(acc));
+    give_as_cluster(p.to, 0, fold_block<BLOCK>(acc));
 }

@@ -6,18 +6,9 @@
  * column's threads are folded in order, and a second kernel folds the chunks in a fixed order, so that a result has the
  * same bits every run. If the operator does not commute, each thread has consecutive rows of the chunk. */
 
-/* Blocks that a multiprocessor must have registers for. Threads load few bytes of narrow elements at a time, so there
- * must be more of them. On an H200 sums of bf16 17 x 4096 x 4096 took 142 us with three blocks, 159 with four, and 210
- * with as many as the registers of the other kernels leave. Bytes of many columns spill. */
-constexpr bool LOADS_FEW_BYTES = sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != 2 && !HAS_SECOND;
-constexpr int FEW_RESIDENT = LOADS_FEW_BYTES && COLUMN_WIDTH <= 4 * sizeof(in_t) ? 3
-                             : COLUMN_WIDTH * sizeof(acc_t) <= 32              ? 4
-                             : sizeof(acc_t) <= 32                             ? 2
-                                                                               : 1;
-enum {
-    COLUMN_RESIDENT = COLUMN_PACKS ? 3 : FEW_RESIDENT,
-    THIN_RESIDENT = COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : FEW_RESIDENT
-};
+/* Blocks of thin_columns.cu that a multiprocessor must have registers for; those of fold_columns.cu are COLUMN_BLOCKS. */
+constexpr bool LOADS_FEW_BYTES = sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != MOMENTS_IN_FLOATS && !HAS_SECOND;
+constexpr int THIN_BLOCKS = COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;
 
 /* ---- a thread's elements ---- */
 
@@ -36,7 +27,18 @@ template <int Width> struct stretch {
     uint32 row[Width];    /* that of the next elements' row, counted from the chunk's first */
     uint32 rows_a_step, rows_a_stride; /* step and stride in rows */
     bool aligned;         /* x and y can be loaded Width elements at a time */
+    bool in_step;         /* all rows begin as far behind a word of 4 bytes: */
+    uint32 bits;          /* by so many bits */
 
+    /* Two words of 4 bytes, of which the elements begin in the first. */
+    few<in_t, Width> load_by_words(const in_t *from) const {
+        const uint32 *const at = (const uint32 *)((const uint8 *)from - bits / 8);
+        const uint32 word[] = {at[0], at[1], at[bits ? 2 : 1]};
+        const uint2 pair = {__funnelshift_r(word[0], word[1], bits), __funnelshift_r(word[1], word[2], bits)};
+        few<in_t, Width> f;
+        memcpy(&f, &pair, sizeof f);
+        return f;
+    }
     /* Whether all elements that the words around Width of them hold are the slab's. */
     bool has_words(uint64 i) const {
         return i >= Width && i + 2 * Width <= end;

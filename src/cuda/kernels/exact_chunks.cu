@@ -19,8 +19,6 @@ enum {
     PLACE = sizeof(in_t) > sizeof(out_t) ? sizeof(in_t) : sizeof(out_t),
     PITCH = ITEMS * PLACE + (PLACE == 8 ? 8 : 4), /* an odd number of places or words: lanes use different banks */
     CHUNK_HAS_HEAD = 1u << 16,                    /* among the SAW_ bits of a chunk's sum */
-    SUMS_BLOCK = 512,                             /* of the second pass, whose threads take so many sums at a time: */
-    SUMS_AT_ONCE = 4
 };
 
 struct chunks_scratch {

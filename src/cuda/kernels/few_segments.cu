@@ -3,7 +3,6 @@
  * written until all threads have told each other that the offsets are good. */
 
 enum {
-    FEW_CLUSTER = 8, /* blocks at most */
     LISTED = 512,    /* segments that a block's list holds; lanes fold the others themselves */
     TOO_LONG = 64    /* elements a lane, from which on a segment is for the block */
 };
@@ -15,7 +14,7 @@ struct listed_segment {
 struct few_memory {
     uint32 count;
     listed_segment list[LISTED];
-    uint32 of_blocks[FEW_CLUSTER][4]; /* findings */
+    uint32 of_blocks[CLUSTER][4]; /* findings */
     uint64 bad, empty;                /* the complement of the least such segment; 0: none */
     alignas(16) uint8 of_warps[FEW_BLOCK / WARP][sizeof(acc_t)];
 };

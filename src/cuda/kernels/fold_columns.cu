@@ -24,17 +24,26 @@ inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     return b;
 }
 
-/* Adds the next rows, which are all there: aligned, or as the words that they lie across. */
-template <bool Aligned, int Width, class Lane>
+/* How rows that are all there are loaded: as a word, as two whose shift is the same for all of the thread's rows, or as
+ * the two words that each lies across. */
+enum loading_rows { ROWS_IN_LINE, ROWS_BY_WORDS, ROWS_ACROSS };
+template <loading_rows How, int Width> inline few<in_t, Width> load_row(const stretch<Width> &s, const in_t *from) {
+    if constexpr (How == ROWS_BY_WORDS)
+        return s.load_by_words(from);
+    else
+        return How == ROWS_IN_LINE ? load_few<Width>(from) : load_few_straddling<Width>(from);
+}
+
+template <loading_rows How, int Width, class Lane>
 inline void add_rows(const stretch<Width> &s, uint32 number, Lane *lanes) {
     constexpr int AHEAD = rows_ahead(Width);
     few<in_t, Width> x[AHEAD], y[AHEAD];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
         const uint64 i = s.at + u * s.step;
-        x[u] = Aligned ? load_few<Width>(s.x + i) : load_few_straddling<Width>(s.x + i);
+        x[u] = load_row<How>(s, s.x + i);
         if (HAS_SECOND)
-            y[u] = Aligned ? load_few<Width>(s.y + i) : load_few_straddling<Width>(s.y + i);
+            y[u] = load_row<How>(s, s.y + i);
     }
     add_loaded<Width, AHEAD>(s, number, x, y, 0, AHEAD, [](int) { return Width; }, lanes);
 }
@@ -106,7 +115,7 @@ template <int Width, class Lane> inline void add_some_rows(const stretch<Width> 
 /* ---- what the threads of a column fold ---- */
 
 #if MOMENTS == 2 && !SKIPS_NAN
-#if BRIEF_MOMENTS == 1
+#if BRIEF_MOMENTS == MOMENTS_IN_INTEGERS
 /* Sums of narrow integers, of which the squares may wrap. */
 struct column_powers {
     uint64 count = 0, squares = 0;
@@ -172,7 +181,7 @@ template <bool> struct choice {
 template <> struct choice<true> {
     typedef column_powers spot;
 };
-typedef choice<BRIEF_MOMENTS == 1 || sizeof(out_t) < 8>::spot spot_t;
+typedef choice<BRIEF_MOMENTS == MOMENTS_IN_INTEGERS || sizeof(out_t) < 8>::spot spot_t;
 #else
 typedef acc_t spot_t;
 #endif
@@ -206,8 +215,112 @@ inline void empty_columns(const stretch<Width> &, int, bool, packed_lanes<Width>
 }
 #endif
 
+#if HALF_COLUMNS
+/* A thread's columns of halves, in floats: distances from the first of up to LIMIT rows, and their squares. They may cost
+ * 7 of 24 bits, and results have 11 at most. Squares of bf16 may leave the range of floats, so rows go to the spots as
+ * doubles if the largest value of some column among them is not from 2^-40 to 2^56, nor 0. Then two values of a column whose
+ * difference has a square that is lost are equal, or do not show beside others. */
+struct half_sum {
+    float shift = 0, distances = 0, squares = 0;
+    uint32 count = 0;
+};
+template <int Width> struct half_lanes {
+    enum { LIMIT = 128, NUMBERS = sizeof(column_powers) / sizeof(double) };
+    static constexpr uint32 LEAST = (127 - 40) << 23, MOST = (127 + 56) << 23; /* as bits of floats */
+    static_assert(Width * sizeof(column_powers) * BLOCK <= COLUMN_SPOTS * sizeof(acc_t), "threads' spots fit");
+    half_sum of[Width];
+    double *kept; /* the thread's spots, in shared memory: with those in registers fewer blocks would fit */
+
+    explicit half_lanes(spot_t *memory) : kept((double *)memory + threadIdx.x) {
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            set_spot(k, column_powers());
+    }
+    column_powers spot(int k) const {
+        double number[NUMBERS];
+#pragma unroll
+        for (int j = 0; j < NUMBERS; j++)
+            number[j] = kept[(k * NUMBERS + j) * BLOCK];
+        column_powers r;
+        memcpy(&r, number, sizeof r);
+        return r;
+    }
+    void set_spot(int k, const column_powers &spot) {
+        double number[NUMBERS];
+        memcpy(number, &spot, sizeof spot);
+#pragma unroll
+        for (int j = 0; j < NUMBERS; j++)
+            kept[(k * NUMBERS + j) * BLOCK] = number[j];
+    }
+    template <class Sums> void add_to_spot(int k, const Sums &more) {
+        column_powers next = spot(k);
+        next.add(more);
+        set_spot(k, next);
+    }
+    static bool is_far(float largest) {
+        const uint32 bits = __float_as_uint(largest);
+        return ARE_SAME<in_t, bf16> && bits != 0 && bits - LEAST > MOST - LEAST;
+    }
+};
+template <int Width, int Rows, class Left>
+inline void add_loaded(const stretch<Width> &, uint32, const few<in_t, Width> *x, const few<in_t, Width> *, int from,
+                       int to, Left left, half_lanes<Width> *lanes) {
+    const auto is_there = [=](int u, int k) { return u >= from && u < to && k < left(u); };
+    const auto first_of = [&](int k) {
+        float first = 0;
+#pragma unroll
+        for (int u = Rows - 1; u >= 0; u--)
+            first = is_there(u, k) ? value_of(x[u].element[k]) : first;
+        return first;
+    };
+    const auto add_to = [&](auto &sum, int k) {
+#pragma unroll
+        for (int u = 0; u < Rows; u++)
+            if (is_there(u, k)) {
+                const auto away = value_of(x[u].element[k]) - sum.shift;
+                sum.distances += away;
+                sum.squares += away * away;
+                sum.count += 1;
+            }
+    };
+    bool are_far = false;
+#pragma unroll
+    for (int k = 0; k < Width; k++) {
+        float largest = 0;
+#pragma unroll
+        for (int u = 0; u < Rows; u++)
+            if (is_there(u, k))
+                largest = larger(largest, fabsf(value_of(x[u].element[k])));
+        are_far |= half_lanes<Width>::is_far(largest);
+    }
+#pragma unroll
+    for (int k = 0; k < Width; k++) {
+        half_sum &sum = lanes->of[k];
+        if (are_far) {
+            column_powers rows;
+            rows.shift = first_of(k);
+            add_to(rows, k);
+            lanes->add_to_spot(k, rows);
+        } else {
+            sum.shift = sum.count ? sum.shift : first_of(k);
+            add_to(sum, k);
+        }
+    }
+}
+template <int Width>
+inline void empty_columns(const stretch<Width> &, int, bool, half_lanes<Width> *lanes, spot_t *) {
+#pragma unroll
+    for (int k = 0; k < Width; k++) {
+        lanes->add_to_spot(k, lanes->of[k]);
+        lanes->of[k] = {};
+    }
+}
+#endif
+
 /* Elements that a lane adds one by one. Errors of a variance grow with their number, so blocks of rows are combined. */
-#if BRIEF_MOMENTS
+#if HALF_COLUMNS
+constexpr int MOST_IN_A_LANE = half_lanes<1>::LIMIT;
+#elif BRIEF_MOMENTS
 constexpr int MOST_IN_A_LANE = brief<lane_t>::LIMIT;
 #else
 constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : column_sum::IS_KEY ? 0xffff : COLUMN_PACKS ? 0xfffff : LANE_LIMIT;
@@ -215,10 +328,16 @@ constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : column_sum::IS_KEY ? 0xffff : COLU
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 
-template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
+/* 'memory' is the block's. */
+template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[maybe_unused]] spot_t *memory) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
+    constexpr bool HAS_PAIRS = Width * sizeof(in_t) == 8 && sizeof(in_t) < 4;
+#if HALF_COLUMNS
+    half_lanes<Width> lanes[] = {half_lanes<Width>(memory)};
+#else
     typedef choice_of_lanes<Width, COLUMN_PACKS && Width % 4 == 0> kept;
     typename kept::type lanes[kept::COUNT];
+#endif
 #pragma unroll
     for (int k = 0; k < Width; k++)
         sums[k] = identity_as<spot_t>();
@@ -226,10 +345,13 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
     bool is_first = true;
     while (s.at < s.end) {
         const uint64 last = s.at + (AHEAD - 1) * s.step;
+        const bool has_words = Width > 1 && s.has_words(s.at) && s.has_words(last);
         if (s.aligned && last + Width <= s.end)
-            add_rows<true>(s, steps * AHEAD, lanes);
-        else if (Width > 1 && !s.aligned && s.has_words(s.at) && s.has_words(last))
-            add_rows<false>(s, steps * AHEAD, lanes);
+            add_rows<ROWS_IN_LINE>(s, steps * AHEAD, lanes);
+        else if (HAS_PAIRS && !s.aligned && s.in_step && has_words)
+            add_rows<HAS_PAIRS ? ROWS_BY_WORDS : ROWS_ACROSS>(s, steps * AHEAD, lanes);
+        else if (!s.aligned && has_words)
+            add_rows<ROWS_ACROSS>(s, steps * AHEAD, lanes);
         else
             add_some_rows(s, steps * AHEAD, lanes);
         s.at += s.stride;
@@ -243,6 +365,11 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
         }
     }
     empty_columns(s, steps, is_first, lanes, sums);
+#if HALF_COLUMNS
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        sums[k] = lanes->spot(k);
+#endif
 }
 
 /* The stretch of the thread whose first element is number 'spot' of a step, counted slab after slab and row after row. */
@@ -274,6 +401,9 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     s.end = column < b.columns ? end * p.inner : 0;
     s.aligned = (((uint64)(s.x + s.at) | (uint64)(HAS_SECOND ? s.y + s.at : nullptr) | s.step * sizeof(in_t)) &
                  (Width * sizeof(in_t) - 1)) == 0;
+    const uint64 shift = (uint64)(s.x + s.at) & 3;
+    s.in_step = (s.step * sizeof(in_t) & 3) == 0 && (!HAS_SECOND || ((uint64)(s.y + s.at) & 3) == shift);
+    s.bits = (uint32)shift * 8;
 #pragma unroll
     for (int k = 0; k < Width; k++)
         s.row[k] = (uint32)(first - b.chunk * p.chunk) + (column + k) / p.panel;
@@ -281,7 +411,6 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
 }
 
 #if TALLY_ARCHITECTURE >= 90
-enum { CLUSTER = 8 /* blocks at most */ };
 
 /* What another block of the cluster has at this place. */
 template <class Spot> inline Spot spot_at_block(const Spot *at, uint32 block) {
@@ -325,8 +454,10 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
     const uint32 spot = threadIdx.x * Width, spots_a_slab = p.groups * p.panel;
     const bool works = spot < b.slabs * spots_a_slab;
     spot_t sums[Width];
+    if (HALF_COLUMNS)
+        __syncthreads(); /* earlier use of the memory */
     if (works)
-        fold_stretch(stretch_of<Width>(p, b, spot), sums);
+        fold_stretch(stretch_of<Width>(p, b, spot), sums, spots);
     if (p.groups == 1 && p.chunks == 1) {
         acc_t acc[Width];
 #pragma unroll

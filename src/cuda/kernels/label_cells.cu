@@ -1,8 +1,7 @@
-/* Reductions by labels by one atomic operation for each element: minima, maxima and bits, in whatever order. A block has a cell for each group in shared memory. If there are more groups than one table holds, blocks that
- * read the same elements share the groups out, as in label_sums.cu. Then the tables are folded, and after that the
- * results are written: a group that is empty, or looks so, leaves all to the sort, which tells it. */
-enum { CELL_MIN, CELL_MAX, CELL_AND, CELL_OR, CELL_XOR }; /* what CELL_KIND is one of */
-
+/* Reductions by labels by one atomic operation for each element: minima, maxima and bits, in whatever order. A block has
+ * a cell for each group in shared memory. If there are more groups than one table holds, blocks that read the same
+ * elements share the groups out, as in label_sums.cu. Then the tables are folded, and after that the results are
+ * written: a group that is empty, or looks so, leaves all to the sort, which tells it. */
 enum {
     WIDEST_OF_CELLS = sizeof(in_t) > sizeof(index_t) ? sizeof(in_t) : sizeof(index_t),
     CELL_WIDTH = 16 / WIDEST_OF_CELLS > 4 ? 4 : 16 / WIDEST_OF_CELLS, /* neighbouring elements of a thread */

@@ -2,17 +2,6 @@
  * then costs an instruction or less, and a column a byte or two of the registers. Columns of one element a thread do not
  * come this way. COLUMN_PACKS says how bytes are combined. */
 #if COLUMN_PACKS
-enum {
-    PACKED_AND = 1,
-    PACKED_OR,
-    PACKED_XOR,
-    PACKED_ALL,
-    PACKED_SUM,
-    PACKED_MIN,
-    PACKED_MAX,
-    PACKED_MINMAX
-};
-
 [[maybe_unused]] constexpr bool PACKS_LEAST = COLUMN_PACKS == PACKED_MIN || COLUMN_PACKS == PACKED_MINMAX;
 [[maybe_unused]] constexpr bool PACKS_LARGEST = COLUMN_PACKS == PACKED_MAX || COLUMN_PACKS == PACKED_MINMAX;
 [[maybe_unused]] constexpr bool ARE_SIGNED = in_t(-1) < in_t(0);
@@ -102,7 +91,7 @@ template <int Width> struct packed_lanes {
         acc_t r = identity_as<acc_t>();
         if (is_empty)
             return r;
-#if COLUMN_PACKS == 8 /* PACKED_MINMAX: a column may have no element yet, so what is the largest is not lifted */
+#if COLUMN_PACKS == PACKED_MINMAX /* a column may have no element yet, so what is the largest is not lifted */
         r.a0 = (decltype(r.a0))value_of(least[k / 4].element(k % 4));
         r.a1 = (decltype(r.a1))value_of(largest[k / 4].element(k % 4));
         return r;

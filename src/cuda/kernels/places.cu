@@ -1,8 +1,6 @@
 /* The end of a reverse scan of argmin or argmax by segments or keys. A scan from the end does not know where a group begins
  * in time, so its indices count from the first element of all. Here each one is counted from its group's. By keys the
  * runs' offsets are there. A warp takes neighbouring elements, whose groups lie close together. */
-enum { PLACES = 1024 /* of a warp */ };
-
 /* The last group in [low, high) that begins at 'element' or before it; low if there is none. */
 inline uint64 last_up_to(const places_args &p, uint64 low, uint64 high, uint64 element) {
     while (high - low > 1) {
@@ -24,8 +22,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_places(places_args p S
     if (p.groups.told->refused)
         return;
     const uint64 groups = groups_of(p.groups), warps = gridDim.x * (uint64)(BLOCK / WARP);
-    for (uint64 c = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP; c * PLACES < p.n; c += warps) {
-        const uint64 first = c * PLACES, end = p.n - first < PLACES ? p.n : first + PLACES;
+    for (uint64 c = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP; c * PLACES_OF_WARP < p.n; c += warps) {
+        const uint64 first = c * PLACES_OF_WARP, end = p.n - first < PLACES_OF_WARP ? p.n : first + PLACES_OF_WARP;
         const uint64 next = first_by_warp(offsets_of(p.groups), groups, first + 1);
         const uint64 low = next ? next - 1 : 0, high = first_by_warp(offsets_of(p.groups), groups, end);
         for (uint64 i = first + threadIdx.x % WARP; i < end && high; i += WARP) {

@@ -1,12 +1,11 @@
 /* Tiles of reductions by keys: of runs of neighbours whose keys are equal. */
-enum { RUNS_CLUSTER = 8 /* blocks at most, of few_runs.cu */ };
 
 struct runs_memory {
     uint16 at[TILE];          /* of each head, in the tile */
     uint64 of_warp[WARPS][2]; /* heads before the tile, and in all */
     uint32 have_heads[WARPS]; /* not 0: some of the words that the warp has read */
     uint64 before;            /* heads in earlier tiles */
-    uint32 heads_of[RUNS_CLUSTER];
+    uint32 heads_of[CLUSTER];
     uint32 ends; /* whether the last run ends where the tile does */
 };
 static_assert(IS_IN_PLACE && HEAD_WORDS <= BLOCK);

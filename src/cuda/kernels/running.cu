@@ -346,7 +346,7 @@ template <class A, class L = A> struct running {
 };
 #endif
 
-#if BRIEF_MOMENTS == 1 || INTEGER_TERMS
+#if BRIEF_MOMENTS == MOMENTS_IN_INTEGERS || INTEGER_TERMS
 template <int Bytes> struct unsigned_of_square {
     typedef uint32 type;
 };
@@ -408,7 +408,7 @@ struct integer_sums {
 /* The moments of up to LIMIT elements of a reduction, without doubles for each of them. Integers of one and two bytes
  * have exact sums. Halves have distances from the first of them in floats: 128 elements may cost 7 of 24 bits, and
  * results have 11. */
-#if BRIEF_MOMENTS == 1
+#if BRIEF_MOMENTS == MOMENTS_IN_INTEGERS
 template <class A> struct brief_sums : integer_sums {
     enum { LIMIT = 4096 };
     uint32 count = 0;

@@ -8,10 +8,8 @@ constexpr uint64 FRESH = 1ull << 61;  /* the run that continues after the tile h
 constexpr uint64 ENDS = 1ull << 60;   /* the run that began before the tile ends in it */
 constexpr uint64 COUNT = (1ull << COUNT_BITS) - 1;
 
-enum {
-    STRIP = WARP * WARP, /* elements whose bits a warp of mark_runs.cu finds together */
-    MARKERS = 16         /* such warps of a block at most */
-};
+static_assert(STRIP == WARP * WARP);
+enum { MARKERS = 16 /* warps of a block of mark_runs.cu at most */ };
 
 /* The first strip of a warp of mark_runs.cu. The first warps have one strip more. */
 inline uint32 first_strip(const groups_args &p, uint32 warp) {

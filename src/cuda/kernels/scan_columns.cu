@@ -153,12 +153,6 @@ inline acc_t sum_of_warps_before(acc_t total) {
     return sum;
 }
 
-enum {
-    MANY_CHUNKS = 256,  /* from this many on a block shares a column, instead of a warp; */
-    MANY_COLUMNS = 256, /* from this many on a block has so many neighbouring ones, whose sums lie in a sector: */
-    SUMS_ACROSS = 8
-};
-
 /* A block has SUMS_ACROSS columns. Neighbouring threads have neighbouring columns, and take consecutive chunks. */
 inline void scan_sums_across(const scan_columns_args &p) {
     enum { SHARES = BLOCK / SUMS_ACROSS };

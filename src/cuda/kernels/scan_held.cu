@@ -1,15 +1,14 @@
-/* Scans of little input, which the threads of all blocks together hold in registers: there is no ring to fill, nothing
- * to clear and no polling. A block learns the sum before it in one of three ways. It is the only block; or the blocks
- * are a cluster and exchange their sums; or an earlier launch of the same kernel has stored the sum of each block, and
- * this launch, started early, has fetched its elements meanwhile. The order of the additions follows from the number of
- * blocks and threads alone.
+/* Scans of little input, all or each row, which the threads of all blocks together hold in registers: there is no ring to
+ * fill, nothing to clear and no polling. A block learns the sum before it in one of three ways. It is the only block of
+ * its row; or the row's blocks are a cluster and exchange their sums; or an earlier launch of the same kernel has stored
+ * the sum of each block, and this launch, started early, has fetched its elements meanwhile. The order of the additions
+ * follows from the number of blocks and threads alone.
  *
  * A warp has consecutive vectors of 16 bytes, in rows of one per lane. 'Logical' positions count in the direction of
  * the scan; elements lie at 'physical' positions. */
 
 enum {
     HELD_BLOCK = 1024,              /* threads of a block at most */
-    HELD_CLUSTER = 16,              /* blocks of a cluster at most */
     HELD_VECTOR = 16 / sizeof(in_t) /* elements of a vector */
 };
 
@@ -142,7 +141,7 @@ struct held {
         });
         write_results(p.out + low, results, count);
         if (p.total && count && first + count == p.n)
-            p.total->write(left);
+            p.total[blockIdx.y].write(left);
     }
 };
 
@@ -210,7 +209,7 @@ inline acc_t fold_sums(const held_args &p) {
 #if TALLY_ARCHITECTURE >= 90
 /* Returns the sum of the cluster's blocks before this one. All must have arrived at its barrier once. */
 inline acc_t exchange_sums(acc_t own) {
-    __shared__ slot of_blocks[HELD_CLUSTER];
+    __shared__ slot of_blocks[WIDE_CLUSTER];
     wait_for_cluster();
     if (threadIdx.x < gridDim.x) {
         uint32 words[sizeof(slot) / 4] = {};
@@ -235,6 +234,9 @@ inline acc_t exchange_sums(acc_t own) {
 
 extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p SIZED) {
     TAKE_SIZE(p.n)
+    p.x += blockIdx.y * p.n;
+    p.y += HAS_SECOND ? blockIdx.y * p.n : 0;
+    p.out += p.out ? blockIdx.y * p.n : 0;
     const bool is_second = p.sums && p.out;
     held mine[HELD_ROWS];
     acc_t sum[HELD_ROWS];
@@ -263,7 +265,7 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p S
         wait_for_last();
         let_next_start();
     }
-    acc_t base = p.carry ? p.carry->read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
+    acc_t base = p.carry ? p.carry[blockIdx.y].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
 #if TALLY_ARCHITECTURE >= 90
     if (is_cluster)
         base = combine(base, exchange_sums(own));

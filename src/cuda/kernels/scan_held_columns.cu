@@ -3,11 +3,7 @@
  * one slab whose rows fill about a sector of memory, and each thread a strand, STRAND rows of a column. Every element
  * is read once, all loads are under way together, and one launch does all. Blocks of a cluster exchange their sums. */
 
-enum {
-    STRAND = SCAN_STRAND, /* rows of a thread */
-    STRANDS_BLOCK = 512,  /* threads at most */
-    STRANDS_CLUSTER = 8   /* blocks at most, which every device with clusters has */
-};
+enum { STRAND = SCAN_STRAND /* rows of a thread */ };
 
 /* A thread's strand. */
 struct strand {
@@ -108,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(STRANDS_BLOCK) scan_held_columns(sc
 
 #if TALLY_ARCHITECTURE >= 90
     if (blocks > 1) {
-        __shared__ slot of_blocks[STRANDS_CLUSTER][WARP];
+        __shared__ slot of_blocks[CLUSTER][WARP];
         acc_t total = before;
         for (uint32 w = warp; w < warps; w++)
             total = combine(total, of_warps[w * width + in_panel]);

@@ -2,7 +2,6 @@
  * sample of them. A sum of all elements fits into SCAN_WORDS then. */
 #if IN_WINDOW
 enum {
-    WINDOW_THREADS = 1024,
     SAMPLED = 16, /* of a thread */
     /* Elements of the sample that would need two levels: then all get two, as few warps would do with one. */
     TOO_MANY_BELOW = 16,

@@ -6,7 +6,6 @@
  * signed ones are moved to the numbers from 0 on. So a mask leaves elements out. Sums and largest values of bytes go by
  * halves of 16 bits, the bytes at even places of a word and those at odd places. */
 
-enum { WORD_OR = 1, WORD_XOR, WORD_LARGEST, WORD_SUM };
 enum {
     ELEMENT_BITS = 8 * sizeof(in_t),
     IN_WORD = 4 / sizeof(in_t), /* elements of a word */

@@ -3,15 +3,14 @@
  * each block counts the digits of its chunk, one block turns these numbers into places, and the blocks move their
  * chunks. A block first sorts each tile in shared memory, so that it writes neighbouring elements together. */
 enum {
-    THREADS = 512,
+    THREADS = LABEL_THREADS,
     WARPS = THREADS / WARP,
-    DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
     WIDEST = IS_INDEXED || sizeof(in_t) == 8 ? 8 : 4, /* bytes of what is moved at a time */
     ITEMS = 8,                                        /* of a thread; with 16 registers spill */
     SORT_TILE = THREADS * ITEMS
 };
-static_assert(SORT_TILE == LABEL_TILE && THREADS == LABEL_THREADS);
+static_assert(SORT_TILE == LABEL_TILE);
 
 /* Whether label_sums.cu has given the results. */
 inline bool is_done(const labels_args &p) {

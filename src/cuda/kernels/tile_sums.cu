@@ -2,7 +2,6 @@
  * or, and variances of narrow integers. A segment is then what is up to its end less what is up to its beginning, so an
  * element costs the same wherever segments begin, and a segment is one thread's. Integers wrap, so nothing is lost. */
 #if DIFFERENCES
-enum { OF_LANES = 1, OF_XOR, OF_BYTES, OF_COUNTS, OF_FLAGS, OF_MOMENTS }; /* DIFFERENCES */
 enum { A_VECTOR = 16 / sizeof(in_t), TILE_VECTORS = TILE / A_VECTOR, ITEM_BITS = 8 * sizeof(in_t) };
 
 /* Starts to copy the block's tile as it lies in memory: with what precedes it in its first vector, which every difference
@@ -37,7 +36,7 @@ inline uint32 fetch_as_it_lies(const groups_args &p, const tile &t) {
     return skew;
 }
 
-#if DIFFERENCES == 6 /* OF_MOMENTS */
+#if DIFFERENCES == OF_MOMENTS
 struct tile_sum : integer_sums {
     enum { WORDS = 1 + sizeof(square_t) / 4 };
 
