@@ -92,9 +92,32 @@ unsigned tally_vulkan_once_vectors(tally_vulkan_slot slot) {
     return slot.bytes > 4 ? 4 : 6;
 }
 
+tally_vulkan_part tally_vulkan_part_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    tally_vulkan_part part = {TALLY_VULKAN_ACCUMULATORS, tally_vulkan_slot_of(monoid, arithmetic).bytes,
+                              tally_vulkan_has_running(monoid)};
+    if (tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED) {
+        part.kind = TALLY_VULKAN_PLACES;
+        part.bytes = 2 * tally_vulkan_values[arithmetic].bytes;
+    } else if (tally_monoid_texts[monoid].kind == TALLY_CLASS_COUNT) {
+        part.kind = TALLY_VULKAN_COUNTS;
+        part.bytes = (unsigned)sizeof(uint32_t);
+    }
+    return part;
+}
+
 /* Few enough for registers. */
-unsigned tally_vulkan_run_items(tally_vulkan_slot slot) {
-    return slot.bytes > 8 ? 4 : 16;
+unsigned tally_vulkan_most_items(tally_vulkan_part part) {
+    return part.bytes > 16 ? 4 : part.is_long && part.bytes > 8 ? 8 : 16;
+}
+
+unsigned tally_vulkan_group_items(tally_vulkan_part part, unsigned in_bytes) {
+    const unsigned most = tally_vulkan_most_items(part), items = in_bytes == 8 ? most / 2 : most,
+                   vector = 16 / in_bytes;
+    return items > vector ? items : vector;
+}
+
+unsigned tally_vulkan_staged_slots(tally_vulkan_part part) {
+    return part.bytes > 16 ? 1 : part.bytes > 8 ? 2 : 4;
 }
 
 bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {

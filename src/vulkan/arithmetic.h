@@ -74,11 +74,26 @@ bool tally_vulkan_has_few(tally_monoid monoid);
 /* Accumulators of a tile in shared memory, a thread: each of a vector of 16 bytes. */
 unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
 
-/* Vectors that a thread has of a tile of scan_rows.comp and groups.comp. */
+/* Vectors that a thread has of a tile of scan_rows.comp. */
 unsigned tally_vulkan_tile_vectors(tally_vulkan_slot slot, unsigned in_bytes);
 
-/* Neighbouring elements that a thread of runs.comp takes. */
-unsigned tally_vulkan_run_items(tally_vulkan_slot slot);
+/* What a thread of group_tiles.comp has of a group: an accumulator; of argmin and argmax, a value and a place of 32
+ * bits; of counts, 32 bits. */
+typedef struct tally_vulkan_part {
+    enum { TALLY_VULKAN_ACCUMULATORS, TALLY_VULKAN_PLACES, TALLY_VULKAN_COUNTS } kind;
+    unsigned bytes;
+    bool is_long; /* its text is, so loops over elements stay loops */
+} tally_vulkan_part;
+tally_vulkan_part tally_vulkan_part_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
+/* Neighbouring elements of 4 bytes that a thread takes there. */
+unsigned tally_vulkan_most_items(tally_vulkan_part part);
+
+/* Elements of any size, always whole vectors. */
+unsigned tally_vulkan_group_items(tally_vulkan_part part, unsigned in_bytes);
+
+/* Groups a thread whose parts wait in shared memory (runs.comp). */
+unsigned tally_vulkan_staged_slots(tally_vulkan_part part);
 
 /* Whether a module has scan_once.comp: accumulators are one number of 4 or 8 bytes, elements come from one array. */
 bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);

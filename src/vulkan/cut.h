@@ -14,7 +14,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_BY_SLABS,      /* slabs.comp */
     TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp, scan_once.comp */
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
-    TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
+    TALLY_VULKAN_BY_GROUPS,     /* groups.comp, group_tiles.comp, runs.comp */
     TALLY_VULKAN_BY_SEGMENTS,   /* tiled_segments.comp, segments.comp */
     TALLY_VULKAN_BY_LABELS,     /* labels.comp, then by segments */
     TALLY_VULKAN_EXACTLY,       /* exact.comp */
@@ -33,7 +33,7 @@ typedef struct tally_vulkan_cut {
     uint64_t panels;                   /* of it: workgroups that take all columns */
     uint32_t fold_width;               /* in the pass over accumulators */
     uint64_t scan_groups;              /* workgroups of a scan's last pass, or of short rows, slabs or segments */
-    uint64_t rows_a_chunk, row_chunks; /* of give_rows() of groups.comp; 0: not taken */
+    uint64_t rows_a_chunk, row_chunks; /* of give_rows() of group_tiles.comp; 0: not taken */
     uint32_t at_once, most_tiled;      /* as tiled_segments.comp has them; 0: not taken */
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */

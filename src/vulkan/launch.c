@@ -72,6 +72,8 @@ tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, con
         return cut->tiles && !counts ? TALLY_VULKAN_SCAN_ONCE : TALLY_VULKAN_SCAN_ROWS;
     if (cut->path == TALLY_VULKAN_BY_GROUPS && tally_is_scan(c))
         return moments ? TALLY_VULKAN_MOMENT_GROUPS : TALLY_VULKAN_GIVE_GROUPS;
+    if (cut->path == TALLY_VULKAN_BY_GROUPS)
+        return moments ? TALLY_VULKAN_MOMENT_RUNS : TALLY_VULKAN_GIVE_RUNS;
     return TALLY_VULKAN_KERNEL_COUNT;
 }
 
@@ -185,22 +187,17 @@ static void launch_groups(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
-    const bool scans = tally_is_scan(c), counts = cut->chunks > 1 || !scans;
-    const tally_vulkan_kernel gives_runs =
-        tally_vulkan_takes_moments(c) ? TALLY_VULKAN_MOMENT_RUNS : TALLY_VULKAN_GIVE_RUNS;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
     a.places = l->workspace + cut->places;
-    a.slots = counts ? l->workspace + cut->slots : 0;
-    if (!counts || c->desc.grouping != TALLY_KEYS) /* else the spine clears what they find */
+    a.slots = l->workspace + cut->slots;
+    if (c->desc.grouping != TALLY_KEYS) /* else the spine clears what they find */
         tally_vulkan_inspect(l, &a);
-    if (counts) {
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_FOLD_GROUPS], &a, cut->chunks);
-        tally_vulkan_then(l);
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
-        tally_vulkan_then(l);
-    }
-    tally_vulkan_dispatch(l, scans ? kernel_of_tiles(l) : k[gives_runs], &a, cut->chunks);
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_FOLD_GROUPS], &a, cut->chunks);
+    tally_vulkan_then(l);
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
+    tally_vulkan_then(l);
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->chunks);
     if (k[TALLY_VULKAN_GIVE_LONG_RUNS])
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_GIVE_LONG_RUNS], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
@@ -225,11 +222,12 @@ static void launch_segments(const tally_vulkan_launch *l) {
         launch_tiles(l, &a);
     else
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_OPEN_SEGMENTS], &a, cut->chunks);
+    const bool in_two_passes = k[TALLY_VULKAN_OPEN_SEGMENTS] != VK_NULL_HANDLE;
+    tally_vulkan_dispatch(l, k[in_two_passes ? TALLY_VULKAN_OPEN_SEGMENTS : TALLY_VULKAN_FOLD_GROUPS], &a, cut->chunks);
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
     tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLOSE_SEGMENTS], &a, cut->chunks);
+    tally_vulkan_dispatch(l, k[in_two_passes ? TALLY_VULKAN_CLOSE_SEGMENTS : TALLY_VULKAN_GIVE_RUNS], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
 }
 

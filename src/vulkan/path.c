@@ -15,6 +15,7 @@ enum {
     LEAST_SCANNED = 1 << 16,     /* bytes of each, if there are GROUPS: what two steps of the first pass load */
     MOMENT_GROUPS = 2112,        /* of moments */
     WHOLE_ROWS = 512,            /* so many rows are scanned whole, by a workgroup each */
+    GROUP_CHUNKS = 2112,         /* of scans by groups and reductions by keys */
     ROW_CHUNKS = 2112,           /* of many rows that are scanned as groups, */
     LONGEST_IN_CHUNKS = 1 << 18, /* elements: of longer ones a tile that is not full is little */
     ONCE_GROUPS = 396,           /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
@@ -40,6 +41,7 @@ enum {
     SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,     /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096,    /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
+    SHORTEST_MEAN = 16,     /* bytes; any of u8 by segments of 5: 1083 us by runs.comp, by tiles 1521; not tuned */
     RUNNING_MEAN = 256,     /* logsumexp: of 124 i32 by tiles 2175 us, by teams 876; of 28 u32 255 and 375 */
     RUN_CHUNK = 1 << 15,    /* elements: runs of 128 and more are few in it (long_runs.comp) */
     SHORT_ROW = 512,        /* rows up to here are scanned by a thread each */
@@ -51,13 +53,15 @@ enum {
 static const uint64_t MOST_ONCE = UINT64_C(1) << 27;   /* tiles: 32 bits count words of their sums */
 static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
 
-/* Whether every scan of a plan is one of tiles, between which a workgroup's threads wait for each other: fewer threads
+/* Whether all passes of a plan are of tiles, between which a workgroup's threads wait for each other: fewer threads
  * wait less. On an H200 argmax of 2 * 10^7 f32 takes 247 us instead of 302, sums by segments of 3000 156 instead of
  * 177. But scans in one pass lose, and so do slabs, along an axis. */
 static bool has_only_tiles(const tally_vulkan_device *device, const tally_computation *c) {
-    const bool by_groups = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
-    return c->entry && !c->exact && tally_is_scan(c) &&
-           (by_groups || (c->desc.grouping == TALLY_ALL_VALUES && !tally_vulkan_takes_once(device, c)));
+    if (!c->entry || c->exact)
+        return false;
+    return c->desc.grouping == TALLY_KEYS ||
+           (tally_is_scan(c) && (c->desc.grouping == TALLY_SEGMENTS ||
+                                 (c->desc.grouping == TALLY_ALL_VALUES && !tally_vulkan_takes_once(device, c))));
 }
 
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot) {
@@ -70,6 +74,12 @@ uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_co
     while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
         block /= 2;
     return block;
+}
+
+/* On an H200 sums by segments of 10 (power law) of 5 * 10^7 f32 take 350 us, with the block of teams 401. */
+uint32_t tally_vulkan_block_of_runs(uint32_t block) {
+    enum { LEAST = 64 };
+    return block > LEAST ? block / 2 : block;
 }
 
 /* The least power of two that is not less. */
@@ -311,7 +321,17 @@ bool tally_vulkan_takes_long_runs(const tally_computation *c) {
            !tally_vulkan_takes_moments(c);
 }
 
-/* Elements of a tile of a scan along rows or by groups. */
+/* Elements of a tile of group_tiles.comp. */
+static uint64_t group_tile(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                           tally_vulkan_slot slot) {
+    if (tally_vulkan_takes_moments(c))
+        return (uint64_t)block * tally_vulkan_moments_a_thread(c->in_bytes);
+    const tally_vulkan_part part = c->entry ? tally_vulkan_part_of(c->monoid, tally_vulkan_arithmetic_of(device, c))
+                                            : (tally_vulkan_part){TALLY_VULKAN_ACCUMULATORS, slot.bytes, true};
+    return (uint64_t)block * tally_vulkan_group_items(part, c->in_bytes);
+}
+
+/* Elements of a tile of a scan along rows. */
 static uint64_t scan_tile(uint32_t block, const tally_computation *c, tally_vulkan_slot slot) {
     return (uint64_t)block * (tally_vulkan_takes_moments(c)
                                   ? tally_vulkan_moments_a_thread(c->in_bytes)
@@ -359,7 +379,7 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         const uint64_t groups = least(tally_vulkan_takes_moments(c) ? MOMENT_GROUPS : SCAN_GROUPS, filled);
         cut_chunks(cut, scan_tile(block, c, slot), cut->columns < WHOLE_ROWS ? groups / cut->columns : 1);
         cut->scan_groups = cut->columns * cut->chunks;
-        cut_rows(scan_tile(block, c, slot), c, cut);
+        cut_rows(group_tile(device, block, c, slot), c, cut);
         cut_once(device, block, c, slot, cut);
     } else if (takes_few_rows(c, cut)) {
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;
@@ -394,48 +414,58 @@ static void tile_segments(const tally_vulkan_device *device, uint32_t block, con
     cut->scan_groups = least(cut->panels, TILE_GROUPS);
 }
 
+/* Chunks of some tiles, for groups.comp. A reduction has the end of the input in a tile. */
+static void cut_tiles(uint64_t tile, uint64_t least_chunks, const tally_computation *c, tally_vulkan_slot slot,
+                      tally_vulkan_cut *cut) {
+    cut->tile = tile;
+    cut->tiles = tally_is_scan(c) ? most(1, divide_up(cut->extent, tile)) : cut->extent / tile + 1;
+    cut_chunks(cut, tile, most(GROUP_CHUNKS, least_chunks));
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot) +
+                                             divide_up(cut->extent, 32) * sizeof(uint32_t)); /* and bits of heads */
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->too_many = cut->tiles > MOST_GROUPS;
+}
+
+/* Whether runs.comp has segments of this mean length, whatever their lengths. */
+static bool takes_only_runs(const tally_computation *c, uint64_t mean) {
+    return !tally_vulkan_has_running(c->monoid) && mean * c->in_bytes <= SHORTEST_MEAN;
+}
+
 /* Reductions by segments: teams of threads as for rows of the segments' mean length. */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                          tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     tally_vulkan_cut rows = {.columns = shape->groups, .extent = divide_up(cut->extent, most(1, shape->groups))};
-    divide_row(block, c, &rows);
-    cut->path = TALLY_VULKAN_BY_SEGMENTS;
-    cut->many = rows.many;
-    cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
-    cut->panels = divide_up(shape->groups, block / cut->many);
-    tile_segments(device, block, c, slot, shape->groups, rows.extent, cut);
-    cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), GROUPS);
-    cut->tile = cut->chunk;
-    cut->tiles = cut->chunks;
-    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
-    cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
-    cut->too_many = cut->panels > MOST_GROUPS;
+    if (!takes_only_runs(c, rows.extent)) {
+        divide_row(block, c, &rows);
+        cut->path = TALLY_VULKAN_BY_SEGMENTS;
+        cut->many = rows.many;
+        cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
+        cut->panels = divide_up(shape->groups, block / cut->many);
+        tile_segments(device, block, c, slot, shape->groups, rows.extent, cut);
+    }
+    cut_tiles(tally_vulkan_has_running(c->monoid) ? (uint64_t)block * UNROLL * (16 / c->in_bytes)
+                                                  : group_tile(device, tally_vulkan_block_of_runs(block), c, slot),
+              1, c, slot, cut);
+    if (tally_vulkan_has_running(c->monoid)) { /* segments.comp asks for chunks' first segments */
+        cut->tile = cut->chunk;
+        cut->tiles = cut->chunks;
+    }
+    cut->too_many |= cut->panels > MOST_GROUPS;
 }
 
-/* A chunk is some tiles. Reductions take the records of chunks even of one, and have the end of the input in a tile. */
 static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                        tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (!cut->extent && keys)
         return;
-    const bool scans = tally_is_scan(c);
-    if (!keys && !scans && c->entry) {
-        cut_segments(device, block, c, slot, shape, cut);
-        return;
-    }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = scans || tally_vulkan_takes_moments(c) ? scan_tile(block, c, slot)
-                                                       : (uint64_t)block * tally_vulkan_run_items(slot);
-    cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
-    const uint64_t least_chunks = tally_vulkan_takes_long_runs(c) ? divide_up(cut->extent, RUN_CHUNK) : 1;
-    cut_chunks(cut, cut->tile, most(GROUPS, least_chunks));
-    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    if (cut->chunks > 1 || !scans)
-        cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
-    if (!keys)
-        cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
-    cut->too_many = cut->tiles > MOST_GROUPS;
+    if (!keys && !tally_is_scan(c) && c->entry)
+        cut_segments(device, block, c, slot, shape, cut);
+    else
+        cut_tiles(group_tile(device, block, c, slot),
+                  tally_vulkan_takes_long_runs(c) ? divide_up(cut->extent, RUN_CHUNK) : 1, c, slot, cut);
 }
 
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot,

@@ -7,6 +7,9 @@
 /* Threads a workgroup: fewer where accumulators are so long that shared memory would not hold a tile of them. */
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot);
 
+/* The same of the kernels that take segments as runs, besides teams of so many threads. */
+uint32_t tally_vulkan_block_of_runs(uint32_t block);
+
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);
 
@@ -19,7 +22,7 @@ bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_comp
 /* Whether moment_tiles.comp has a computation's scans of rows and by groups, and its reductions by keys. */
 bool tally_vulkan_takes_moments(const tally_computation *computation);
 
-/* Whether give_rows() of groups.comp has a computation's scans of rows. */
+/* Whether give_rows() of group_tiles.comp has a computation's scans of rows. */
 bool tally_vulkan_takes_rows(const tally_computation *computation);
 
 /* Whether long_runs.comp takes chunks of a computation's reductions by keys in which few runs end. */

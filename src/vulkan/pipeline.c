@@ -329,13 +329,22 @@ tally_status tally_vulkan_moments_get(tally_vulkan_device *device, const tally_v
 /* Reductions of all values keep their module's shared memory: with less, NVIDIA's driver makes slower code. On an H200
  * the maximum of 10^8 f32 then takes 116 us instead of 106, the sum of i32 105 instead of 101. The first pass of a scan
  * gains by having its own alone: running deviations of 1.1 * 10^7 i64 take 221 us instead of 265. They don't keep that
- * of slabs.comp and the kernels after it, long_runs.comp and labels.comp, which were not there when this was first
- * measured. */
+ * of slabs.comp and the kernels after it, long_runs.comp, labels.comp and of parts in group_tiles.comp, which were not
+ * there when this was first measured. */
 static bool is_better_whole(const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                             const tally_vulkan_choices *choices) {
     const bool scans = (choices->constant[FORM] - 1) & FORM_SCANS;
     return kernel == TALLY_VULKAN_REDUCE && !choices->constant[BY_AXIS] && module->packed && !scans;
 }
+static bool keeps_memory_of(const tally_vulkan_module *module, tally_vulkan_kernel kernel) {
+    const bool has_parts =
+        tally_vulkan_part_of(module->packed->monoid, module->packed->arithmetic).kind != TALLY_VULKAN_ACCUMULATORS;
+    const bool takes_parts = has_parts && kernel >= TALLY_VULKAN_GIVE_GROUPS && kernel <= TALLY_VULKAN_GIVE_RUNS;
+    return !takes_parts && (kernel < TALLY_VULKAN_SLABS || kernel > TALLY_VULKAN_NARROW_COLUMNS) &&
+           kernel != TALLY_VULKAN_GIVE_LONG_RUNS &&
+           (kernel < TALLY_VULKAN_COUNT_DIGITS || kernel >= TALLY_VULKAN_EXACT_ROWS);
+}
+
 /* The words of a kernel, by itself mostly, for this device; 'room' takes those of the module and what is added. */
 static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                        const tally_vulkan_choices *choices, uint32_t *room) {
@@ -344,8 +353,7 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
     const char *others[TALLY_VULKAN_KERNEL_COUNT];
     size_t other_count = 0;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && is_better_whole(module, kernel, choices); k++)
-        if ((k < TALLY_VULKAN_SLABS || k > TALLY_VULKAN_NARROW_COLUMNS) && k != TALLY_VULKAN_GIVE_LONG_RUNS &&
-            (k < TALLY_VULKAN_COUNT_DIGITS || k >= TALLY_VULKAN_EXACT_ROWS))
+        if (keeps_memory_of(module, (tally_vulkan_kernel)k))
             others[other_count++] = tally_vulkan_kernel_names[k];
     uint32_t *words = malloc((module->count + 1) * sizeof *words);
     const size_t count = words ? tally_vulkan_prune(module->words, module->count, tally_vulkan_kernel_names[kernel],

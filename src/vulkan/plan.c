@@ -26,6 +26,16 @@ static bool is_of_moments(tally_vulkan_kernel kernel) {
            (kernel >= TALLY_VULKAN_MOMENT_ROWS && kernel <= TALLY_VULKAN_MOMENT_RUNS);
 }
 
+/* Kernels that take segments as runs have fewer threads than teams. */
+static unsigned block_of(const tally_vulkan_plan *plan, tally_vulkan_kernel kernel) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    const bool by_segments = c->desc.grouping == TALLY_SEGMENTS && c->entry && !tally_is_scan(c) && !c->exact;
+    const bool of_runs = kernel == TALLY_VULKAN_FOLD_GROUPS || kernel == TALLY_VULKAN_SPINE_OF_GROUPS ||
+                         kernel == TALLY_VULKAN_GIVE_RUNS;
+    return by_segments && of_runs && !tally_vulkan_has_running(c->monoid) ? tally_vulkan_block_of_runs(plan->block)
+                                                                          : plan->block;
+}
+
 /* Fills in which kernels a plan launches. */
 static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_KERNEL_COUNT]) {
     const tally_computation *c = &plan->gpu.base.computation;
@@ -36,6 +46,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
     const bool once = tally_vulkan_takes_once(plan->device, c);
     const bool by_teams = fast && segments && !scan && c->entry;
     const bool few = tally_vulkan_has_few(c->monoid);
+    const bool in_two_passes = by_teams && tally_vulkan_has_running(c->monoid); /* long segments alone */
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool all[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
@@ -48,11 +59,11 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_FEW_ROWS] = scan && grouping == TALLY_AXIS && few && !moments,
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_SUM_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
-        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_teams,
+        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !in_two_passes,
         [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
         [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped && !moments,
         [TALLY_VULKAN_GIVE_ROWS] = tally_vulkan_takes_rows(c),
-        [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !by_teams && !moments,
+        [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !in_two_passes && !moments,
         [TALLY_VULKAN_GIVE_LONG_RUNS] = tally_vulkan_takes_long_runs(c),
         [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
@@ -62,8 +73,8 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_MOMENT_RUNS] = grouped && !scan && moments,
         [TALLY_VULKAN_SHORT_SEGMENTS] = by_teams && !(in_tiles && plan->device->is_software),
         [TALLY_VULKAN_TILED_SEGMENTS] = by_teams && in_tiles,
-        [TALLY_VULKAN_OPEN_SEGMENTS] = by_teams,
-        [TALLY_VULKAN_CLOSE_SEGMENTS] = by_teams,
+        [TALLY_VULKAN_OPEN_SEGMENTS] = in_two_passes,
+        [TALLY_VULKAN_CLOSE_SEGMENTS] = in_two_passes,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
         [TALLY_VULKAN_CLEAR_TILES] = once,
         [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,
@@ -95,8 +106,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
             status = tally_vulkan_service_get(plan->device, c, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
             status = tally_vulkan_pipeline_get(
-                plan->device, c, moments && is_of_moments((tally_vulkan_kernel)k) ? of_moments : module, plan->block,
-                (tally_vulkan_kernel)k, TALLY_VULKAN_PLAIN, &plan->kernels[k]);
+                plan->device, c, moments && is_of_moments((tally_vulkan_kernel)k) ? of_moments : module,
+                block_of(plan, (tally_vulkan_kernel)k), (tally_vulkan_kernel)k, TALLY_VULKAN_PLAIN, &plan->kernels[k]);
     if (status == TALLY_OK && needed[TALLY_VULKAN_REDUCE] && !tally_is_scan(c))
         status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE,
                                            TALLY_VULKAN_FROM_SLOTS, &plan->fold_slots);
@@ -268,8 +279,8 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
     if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !tally_vulkan_takes_moments(c) &&
         !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args))
-        status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, tiles, TALLY_VULKAN_ANYWHERE,
-                                           &plan->anywhere[tiles]);
+        status = tally_vulkan_pipeline_get(plan->device, c, plan->module, block_of(plan, tiles), tiles,
+                                           TALLY_VULKAN_ANYWHERE, &plan->anywhere[tiles]);
     if (status == TALLY_OK && (shape_cut.path == TALLY_VULKAN_FOLD || (shape_cut.tall_rows && shape_cut.chunks > 1)))
         status = load_special_fold(plan, &shape_cut);
     if (status == TALLY_OK)

@@ -23,6 +23,7 @@ const char *const tally_vulkan_kernel_names[] = {
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
     tally_vulkan_slot slot;
+    tally_vulkan_part part;
     const char *value, *kind;
     int has_double, has_int64, two_inputs, commutes, per_result, scans_once;
     int chooses, largest, gives_index, has_running, runs_moments, has_few, is_long, is_user;
@@ -66,7 +67,10 @@ static void add_choices(tally_text *text, const choices *c) {
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
         c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w || c->has_running ? LANE_LIMIT : 1U << 30,
         tally_vulkan_tile_slots(c->slot));
-    tally_text_print(text, "#define ITEMS %uu\n#define RUNS_MOMENTS %d\n", tally_vulkan_run_items(c->slot),
+    tally_text_print(text,
+                     "#define ACCUMULATORS 0\n#define PLACES 1\n#define COUNTS 2\n#define PART_KIND %d\n"
+                     "#define IS_LONG %d\n#define MOST_ITEMS %uu\n#define STAGED_SLOTS %uu\n#define RUNS_MOMENTS %d\n",
+                     c->part.kind, c->is_long, tally_vulkan_most_items(c->part), tally_vulkan_staged_slots(c->part),
                      c->runs_moments);
 }
 
@@ -138,19 +142,45 @@ static const char one_lane[] = "#define lane_t acc_t\n#define lane_identity iden
                                "#define widen(lane) (lane)\n";
 
 /* An accumulator of another thread of the subgroup. */
-static void add_shuffles(tally_text *text, int components, const tally_vulkan_components *t) {
-    static const char *const names[][2] = {{"up", "Up"}, {"down", "Down"}};
-    for (int n = 0; n < 2; n++) {
-        tally_text_print(text, "acc_t shuffled_%s(acc_t a, uint d) {\n    return acc_t(", names[n][0]);
-        for (int k = 0; k < components; k++) {
-            const bool is_wide = strstr(t->type[k], "int64_t") != NULL; /* a feature of its own */
-            tally_text_print(text,
-                             is_wide ? "%s%s(u64_of(subgroupShuffle%s(words_of(uint64_t(a.a%d)), d)))"
-                                     : "%s%s(subgroupShuffle%s(a.a%d, d))",
-                             k ? ", " : "", t->type[k], names[n][1], k);
-        }
-        tally_text_add(text, ");\n}\n");
+static void add_shuffle(tally_text *text, const char *A, const char *name, const char *direction, int components,
+                        const tally_vulkan_components *t) {
+    tally_text_print(text, "%s %s(%s a, uint d) {\n    return %s(", A, name, A, A);
+    for (int k = 0; k < components; k++) {
+        const bool is_wide = strstr(t->type[k], "int64_t") != NULL; /* a feature of its own */
+        tally_text_print(text,
+                         is_wide ? "%s%s(u64_of(subgroupShuffle%s(words_of(uint64_t(a.a%d)), d)))"
+                                 : "%s%s(subgroupShuffle%s(a.a%d, d))",
+                         k ? ", " : "", t->type[k], direction, k);
     }
+    tally_text_add(text, ");\n}\n");
+}
+static void add_shuffles(tally_text *text, int components, const tally_vulkan_components *t) {
+    add_shuffle(text, "acc_t", "shuffled_up", "Up", components, t);
+    add_shuffle(text, "acc_t", "shuffled_down", "Down", components, t);
+}
+
+/* One of two of the same type. */
+static void add_choice(tally_text *text, const char *A, int components, const char *const *types) {
+    tally_text_print(text, "%s chosen(bool first, %s a, %s b) {\n    return %s(", A, A, A, A);
+    for (int k = 0; k < components; k++)
+        tally_text_print(text, "%smix(b.a%d, a.a%d, %s)", k ? ", " : "", k, k,
+                         strcmp(types[k], "wide") == 0 || strcmp(types[k], "uvec2") == 0 ? "bvec2(first)" : "first");
+    tally_text_add(text, ");\n}\n");
+}
+
+/* A part of a tile (group_tiles.comp), where it is no accumulator. */
+static void add_part(tally_text *text, const tally_vulkan_part *part, const tally_vulkan_components *t) {
+    tally_vulkan_components own = *t;
+    const int components = part->kind == TALLY_VULKAN_PLACES ? 2 : 1;
+    if (part->kind == TALLY_VULKAN_ACCUMULATORS)
+        return;
+    own.type[components - 1] = "uint";
+    tally_text_add(text, "struct part_t {\n");
+    for (int k = 0; k < components; k++)
+        tally_text_print(text, "    %s a%d;\n", own.type[k], k);
+    tally_text_add(text, "};\n");
+    add_choice(text, "part_t", components, own.type);
+    add_shuffle(text, "part_t", "part_shuffled_up", "Up", components, &own);
 }
 
 /* 'A' is acc_t or lane_t; functions of the lane's have names that begin so. */
@@ -181,9 +211,12 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const ta
 static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const tally_monoid_text *m = &tally_monoid_texts[monoid];
     const tally_vulkan_components t = tally_vulkan_components_of(monoid, arithmetic);
+    const tally_vulkan_part part = tally_vulkan_part_of(monoid, arithmetic);
     if (arithmetic != TALLY_VULKAN_f32w) {
         add_functions(text, m, &t, "acc_t", "");
         add_shuffles(text, m->components, &t);
+        add_choice(text, "acc_t", m->components, t.type);
+        add_part(text, &part, &t);
         if (monoid == TALLY_MONOID_logsumexp)
             tally_text_add(text, tally_vulkan_kernels_running_logsumexp);
         else if (tally_vulkan_has_running(monoid))
@@ -200,6 +233,8 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
                      "    return acc_t(%s);\n}\nacc_t widen(lane_t lane) {\n    return acc_t(double(lane.a0));\n}\n",
                      m->component[0].identity, m->component[0].combine);
     add_shuffles(text, 1, &t);
+    add_choice(text, "acc_t", 1, t.type);
+    add_choice(text, "lane_t", 1, narrow.type);
 }
 
 static bool has_two_inputs(const tally_operator *entry) {
@@ -350,12 +385,13 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                    made->runs_moments ? tally_vulkan_kernels_moments : "",
                                    tally_vulkan_kernels_heads,
                                    tally_vulkan_kernels_groups,
-                                   tally_vulkan_kernels_runs,
-                                   tally_vulkan_kernels_long_runs,
+                                   made->runs_moments ? "" : tally_vulkan_kernels_group_tiles,
+                                   made->runs_moments ? "" : tally_vulkan_kernels_runs,
+                                   made->runs_moments ? "" : tally_vulkan_kernels_long_runs,
                                    made->runs_moments ? tally_vulkan_kernels_moment_tiles : "",
                                    made->runs_moments ? tally_vulkan_kernels_moment_columns : "",
-                                   tally_vulkan_kernels_segments,
-                                   tally_vulkan_kernels_tiled_segments,
+                                   made->runs_moments ? "" : tally_vulkan_kernels_segments,
+                                   made->runs_moments ? "" : tally_vulkan_kernels_tiled_segments,
                                    has_services ? tally_vulkan_kernels_labels : ""};
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
@@ -382,6 +418,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                                   : arithmetic == TALLY_VULKAN_f32 ? "KIND_ORDER32"
                                                                    : "KIND_ORDER64",
                           .slot = tally_vulkan_slot_of(monoid, arithmetic),
+                          .part = tally_vulkan_part_of(monoid, arithmetic),
                           .has_double = tally_vulkan_has_double(arithmetic),
                           .has_int64 = tally_vulkan_has_int64(monoid, arithmetic),
                           .two_inputs = monoid == TALLY_MONOID_dot,
@@ -423,6 +460,7 @@ void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally
                           .value = tally_vulkan_values[arithmetic].value,
                           .kind = tally_vulkan_values[arithmetic].kind,
                           .slot = slot,
+                          .part = {TALLY_VULKAN_ACCUMULATORS, slot.bytes, true},
                           .has_double = has_double,
                           .has_int64 = 1,
                           .commutes = commutes,

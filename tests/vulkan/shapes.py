@@ -73,6 +73,16 @@ sum/inclusive/axis/f32/3x4x1001+1,1
 norm_inf/inclusive/axis/i32/7x5452x2+2,4                     few columns, scanned in tiles of slabs
 var/inclusive/axis/f16/1x4002x160
 minmax/inclusive/axis/u8/2x9001x7+1,1
+sum/reduce/segments/f32/70003+1,3/i64:exponential:24         segments that begin in another tile, and empty ones
+count_nonzero/reduce/segments/u8/70003/i32:power:900         or chunks before, counted in 32 bits in a tile
+min/reduce/segments/i16/70003+3,1/u32:uniform:3              more in a tile than are staged at once
+any/reduce/segments/u8/70003+1,3/i32:exponential:5           results stored as words, beside another tile's
+norm_inf/reduce/segments/f64/40003/i64:power:345
+argmin/reduce/keys/f32/70003+1,3/i32:power:29                a place from another tile
+argmin/inclusive/segments/f32/40003/i32:uniform:5000         or from many tiles before
+argmax/inclusive/keys/i64/40003/i64:constant:9000
+count_nonzero/inclusive/segments/f32/70003+1,2/i32:power:900
+sum/exclusive/keys/i32/40003/i32:exponential:1.5             nearly each element begins a run
 """
 LIBTALLY, LIBSURVEY = sys.argv[1:]
 device = Gpu(Tally(LIBTALLY, "vulkan:0"), load_helper(LIBSURVEY), None)

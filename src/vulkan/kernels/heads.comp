@@ -1,56 +1,38 @@
-/* Where groups begin: a bit for each element of a tile, of the tiles of scans (scan_rows.comp), and the heads of runs in
- * vectors of keys. */
-/* The offsets that may lie in a tile: [from, to). */
-void places_of(uint tile, bool is_last, out wide from, out wide to) {
-    const wide here = load_wide(p_places, tile), next = is_last ? wide(0) : load_wide(p_places, tile + 1);
+/* Where groups begin: a bit for each element. */
+
+/* The offsets that may lie in the tiles from one to before another, which the last one has none after it: [from, to). */
+void places_of(uint tile, uint end, bool is_last, out wide from, out wide to) {
+    const wide here = load_wide(p_places, tile), next = is_last ? wide(0) : load_wide(p_places, end);
     from = REVERSE ? next : here;
     to = REVERSE ? here : is_last ? plus(p_segments, 1u) : next;
 }
 
-/* A bit for each element of a scan's tile that begins a group, in logical order. */
-shared uint head_bits[BLOCK * MOST_ELEMENTS / 32];
+/* Elements that a thread has of a tile, and of the tile. */
+#if RUNS_MOMENTS
+#define GROUP_TILE MOMENTS_TILE
+#else
+#define ITEMS      max(MOST_ITEMS >> (IN_LOG == 3 ? 1 : 0), VECTOR)
+#define GROUP_TILE (ITEMS * BLOCK)
+#endif
 
-/* The bits of a vector's elements [i, i + VECTOR). */
-uint heads_of(uint i) {
-    return head_bits[i >> 5] >> (i & 31u) & (1u << VECTOR) - 1u;
-}
-void mark_segments(wide first, wide from, wide to) {
-    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
-        const wide offset = offset_at(e), local = minus(REVERSE ? minus(p.extent, offset) : offset, first);
-        if (is_below(local, TILE_LENGTH))
-            atomicOr(head_bits[local.x >> 5], 1u << (local.x & 31u));
-    }
-}
+/* So many are marked together, in logical order: mostly a whole chunk, so that a workgroup waits once for its offsets. */
+const uint MARKED = 8 * 32 * BLOCK;
+shared uint head_bits[MARKED / 32];
 
-const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
+const uint KEYS_AHEAD = 4; /* vectors of keys, or offsets, that a thread has on their way */
 
-/* A thread's vectors of keys from 'at' on, and the key before each, 'back' bytes before the first one of all. */
-void load_keys(address keys_at, uint at, uint back, out uvec4 keys[KEYS_AHEAD], out uvec2 left[KEYS_AHEAD]) {
-    const uint log = log_bytes(INDEX), vector = 16u >> log;
-    if ((keys_at.x & 15u) == 0) {
+void mark_segments(wide first, uint count, wide from, wide to) {
+    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, KEYS_AHEAD * BLOCK)) {
+        wide offsets[KEYS_AHEAD];
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++)
+            if (less(plus(e, v * BLOCK), to))
+                offsets[v] = inspected_offset(plus(e, v * BLOCK));
         UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
-            const uint i = at + (v * BLOCK + THREAD) * vector;
-            keys[v] = vectors_at(keys_at).vector[i / vector];
-            left[v] = load_aligned(minus(plus(keys_at, i << log), i == 0 ? back : 1u << log), log);
-        }
-    } else {
-        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
-            const address keys_here = plus(keys_at, at + (v * BLOCK + THREAD) * vector << log);
-            keys[v] = load_vector(keys_here);
-            left[v] = load_bits(minus(keys_here, at + v * BLOCK + THREAD == 0 ? back : 1u << log), log);
+            const wide local = minus(REVERSE ? minus(p.extent, offsets[v]) : offsets[v], first);
+            if (less(plus(e, v * BLOCK), to) && is_below(local, count))
+                atomicOr(head_bits[local.x >> 5], 1u << (local.x & 31u));
         }
     }
-}
-/* A bit for each key of a vector that begins a run. */
-uint heads_among(uvec4 keys, uvec2 left, bool begins) {
-    const uint log = log_bytes(INDEX);
-    uint bits = begins ? 1u : 0u;
-    UNROLLED for (uint k = 0; k < 16u >> log; k++) {
-        const uvec2 key = pick(keys, k, log);
-        bits |= key != left ? 1u << k : 0;
-        left = key;
-    }
-    return bits;
 }
 
 /* The tile's elements from 'first' on are 'count'. A key is compared with the one before it in logical order. */

@@ -17,25 +17,12 @@ void note_heads(uint at, uint bits) {
 
 /* The heads of a chunk, at most BLOCK. All threads call this. */
 void find_heads(wide first, uint length) {
-    const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
-    const address keys_at = plus(p_keys, shifted_up(first, log));
-    const uint back = first == wide(0) ? 0 : 1u << log;
-    uint at = 0;
     barrier(); /* earlier use of the memory */
     if (THREAD == 0)
         found_count = 0;
     barrier();
-    for (; at + step <= length; at += step) {
-        uvec4 keys[KEYS_AHEAD];
-        uvec2 left[KEYS_AHEAD];
-        load_keys(keys_at, at, back, keys, left);
-        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++)
-            note_heads(at + (v * BLOCK + THREAD) * vector,
-                       heads_among(keys[v], left[v], at + v * BLOCK + THREAD == 0 && back == 0));
-    }
-    for (at += THREAD; at < length; at += BLOCK)
-        if (begins_run(plus(first, at)))
-            note_heads(at, 1u);
+    for (uint at = 32 * THREAD; at < length; at += 32 * BLOCK)
+        note_heads(at, head_word(plus(first, at)));
     barrier();
     const uint count = found_count, own = run_ends[THREAD];
     uint place = 0;

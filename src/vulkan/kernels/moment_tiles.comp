@@ -59,12 +59,12 @@ double first_value(scan_tile t) {
 
 /* For each word of head bits: the number of heads in the words before it, and the position of the last of these in the
  * tile plus 1, or 0. */
-shared uint word_ranks[BLOCK / 4], word_heads[BLOCK / 4];
+shared uint tile_heads[BLOCK / 4], word_ranks[BLOCK / 4], word_heads[BLOCK / 4];
 
 /* All threads call this, and meet before they use what it notes. */
 void note_heads() {
     barrier();
-    const uint words = MOMENTS_TILE / 32, bits = THREAD < words ? head_bits[THREAD] : 0;
+    const uint words = MOMENTS_TILE / 32, bits = THREAD < words ? tile_heads[THREAD] : 0;
     const uint last = bits != 0 ? 32 * THREAD + findMSB(bits) + 1 : 0;
     const uint before = scan_notes(last | bitCount(bits) << 16);
     if (THREAD < words) {
@@ -72,44 +72,30 @@ void note_heads() {
         word_heads[THREAD] = before & 0xffffu;
     }
 }
-void mark_heads_of_moments(scan_tile t, uint chunk) {
-    const wide first = plus(t.before, t.first);
+void load_heads(scan_tile t) {
     barrier(); /* earlier use of the memory */
-    for (uint w = THREAD; w < MOMENTS_TILE / 32; w += BLOCK)
-        head_bits[w] = 0;
-    barrier();
-    if (BY_KEYS) {
-        mark_keys(first, min(t.count - t.first, MOMENTS_TILE));
-    } else {
-        wide from, to;
-        const uint tile = chunk * (p.chunk / MOMENTS_TILE) + t.first / MOMENTS_TILE;
-        places_of(tile, chunk + 1 == p.chunks && t.first + MOMENTS_TILE >= t.count, from, to);
-        for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
-            const wide offset = offset_at(e), local = minus(REVERSE ? minus(p.extent, offset) : offset, first);
-            if (is_below(local, min(t.count - t.first, MOMENTS_TILE)))
-                atomicOr(head_bits[local.x >> 5], 1u << (local.x & 31u));
-        }
-    }
+    if (THREAD < MOMENTS_TILE / 32)
+        tile_heads[THREAD] = 32 * THREAD < t.count - t.first ? head_word(plus(t.before, t.first + 32 * THREAD)) : 0;
     note_heads();
 }
 uint heads_of_unit(uint at) {
-    return head_bits[at >> 5] >> (at & 31u) & (1u << UNIT) - 1u;
+    return tile_heads[at >> 5] >> (at & 31u) & (1u << UNIT) - 1u;
 }
 /* The last head before a position in the tile, plus 1, or 0. */
 uint head_before(uint at) {
-    const uint bits = head_bits[at >> 5] & (1u << (at & 31u)) - 1u;
+    const uint bits = tile_heads[at >> 5] & (1u << (at & 31u)) - 1u;
     return bits != 0 ? (at & ~31u) + findMSB(bits) + 1 : word_heads[at >> 5];
 }
 uint last_head_of_tile() {
-    const uint last = MOMENTS_TILE / 32 - 1, bits = head_bits[last];
+    const uint last = MOMENTS_TILE / 32 - 1, bits = tile_heads[last];
     return bits != 0 ? 32 * last + findMSB(bits) + 1 : word_heads[last];
 }
 uint heads_of_tile() {
     const uint last = MOMENTS_TILE / 32 - 1;
-    return word_ranks[last] + bitCount(head_bits[last]);
+    return word_ranks[last] + bitCount(tile_heads[last]);
 }
 uint heads_before(uint at) {
-    return word_ranks[at >> 5] + bitCount(head_bits[at >> 5] & (1u << (at & 31u)) - 1u);
+    return word_ranks[at >> 5] + bitCount(tile_heads[at >> 5] & (1u << (at & 31u)) - 1u);
 }
 
 /* ---- a tile ---- */
@@ -372,9 +358,7 @@ void moment_rows() {
 }
 
 moments_t moments_before_chunk(uint chunk, scan_tile t, out wide runs) {
-    record_t before = no_record();
-    if (given(p.slots))
-        before = read_record(chunk);
+    const record_t before = read_record(chunk);
     runs = before.runs;
     return moments_from(before.acc, minus(before.head, 1u), first_value(t));
 }
@@ -393,7 +377,7 @@ void moment_groups() {
             const tile_units now = next;
             scan_tile after = t;
             after.first += MOMENTS_TILE;
-            mark_heads_of_moments(t, chunk);
+            load_heads(t);
             if (after.first < t.count)
                 load_units(after, next);
             barrier();
@@ -453,7 +437,7 @@ void moment_runs() {
             const tile_units now = next;
             scan_tile after = t;
             after.first += MOMENTS_TILE;
-            mark_heads_of_moments(t, chunk);
+            load_heads(t);
             if (after.first < t.count)
                 load_units(after, next);
             barrier();

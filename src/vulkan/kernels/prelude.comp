@@ -10,9 +10,12 @@
  *   UNROLL             vectors that a thread of a reduction has on their way
  *   UNROLLED           before loops over these: where they stay loops, vectors lie in memory. Nothing for monoids whose
  *                      text is long, a user's too
+ *   IS_LONG            1 for these
  *   UNROLLED_LANES     the same before loops that only load, and add elements to lanes
  *   HAS_RUNNING        1 where lanes are those of running_moments.comp or running_logsumexp.comp
  *   MOST_COLUMNS       neighbouring columns a thread, in fold_columns
+ *   PART_KIND          what a thread has of a group in a tile (group_tiles.comp); MOST_ITEMS, its elements of 4 bytes;
+ *                      STAGED_SLOTS, groups whose parts wait in shared memory, for each thread
  *   SCANS_ONCE         1 for monoids that scan_once.comp takes: accumulators of one number, elements of one array
  *   CHOOSES            1 for monoids that choose an element, LARGEST or smallest, or, if it GIVES_INDEX, its place
  *

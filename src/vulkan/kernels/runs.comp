@@ -1,197 +1,189 @@
-/* Reductions by runs of keys, and a user's operator by segments: the input is taken in tiles, whatever its groups. A
- * thread has ITEMS neighbours in registers. A bit for each says whether a group begins there, which also ends the group
- * before. The accumulators of the threads' last groups are scanned once per tile. Then the groups that end in the tile
- * are put side by side in shared memory, and neighbouring threads write neighbouring results. A group that began before
- * the tile comes from the tile before or, where a chunk begins, from the spine of groups.comp. */
-const uint RUN_TILE = ITEMS * BLOCK, STAGED = TILE_SLOTS * BLOCK;
+/* Reductions by runs of keys, and a user's operator by segments, in the tiles of group_tiles.comp. A bit that begins a
+ * group also ends the one before. The groups that end in a tile are put side by side in shared memory, and neighbouring
+ * threads write neighbouring results. A group that began before the tile comes from the tile before or, where a chunk
+ * begins, from the spine of groups.comp. */
+const uint STAGED = STAGED_SLOTS * BLOCK;
 
-shared uint thread_heads[BLOCK];  /* of the threads before */
-shared uint run_heads[RUN_TILE / 32];
+shared uint thread_heads[BLOCK]; /* of the threads before */
 /* The position in the tile where a group ends; from bit 16 on, the position where it began, plus 1; 0: before the tile.
  */
 #define STAGED_END(slot) spare_words[slot]
 
-/* ---- a thread's elements ---- */
-
-/* ITEMS neighbours in vectors; a type of few bytes fills only part of one. */
-const uint MOST_VECTORS = ITEMS * 8u / 16u;
-uint vectors_of(uint log) {
-    return max(ITEMS >> 4u - log, 1u);
-}
-uint taken_of_vector(uint log) {
-    return min(16u >> log, ITEMS);
-}
-
-/* Elements past the end may be anything: after the last group another one begins there that is not used. */
-uvec4 load_up_to_end(address from, wide first, uint log) {
-    const uint vector = 16u >> log;
-    const uint left = less(first, p.extent) ? at_most(minus(p.extent, first), vector) : 0;
-    const address at = plus(from, shifted_up(first, log));
-    if (left == vector)
-        return load_vector(at);
-    uvec4 loaded = uvec4(0);
-    for (uint k = 0; k < left; k++) {
-        const uvec2 bits = load_bits(plus(at, k << log), log);
-        const uint word = k << log >> 2;
-        loaded[word] |= bits.x << 8u * (k << log & 3u);
-        if (log == 3)
-            loaded[word + 1] = bits.y;
-    }
-    return loaded;
-}
-
-/* A thread's elements of an array. Whether they are whole vectors is tested once, because nothing must come between
- * loads. */
-void load_items(address from, wide first, uint log, out uvec4 items[MOST_VECTORS]) {
-    const uint taken = taken_of_vector(log);
-    const address at = plus(from, shifted_up(first, log));
-    if (!less(p.extent, plus(first, max(ITEMS, 16u >> log))) && (at.x & 15u) == 0) {
-        UNROLLED for (uint v = 0; v < vectors_of(log); v++)
-            items[v] = vectors_at(at).vector[v];
-    } else {
-        UNROLLED for (uint v = 0; v < vectors_of(log); v++)
-            items[v] = load_up_to_end(from, plus(first, v * taken), log);
-    }
-}
-
-struct neighbours {
-    uvec4 x[MOST_VECTORS], y[MOST_VECTORS];
-    wide first;
-    uint heads; /* a bit for each that begins a group */
-};
-void load_neighbours(wide first, out neighbours n) {
-    n.first = first;
-    load_items(p.x, first, IN_LOG, n.x);
-    if (TWO_INPUTS)
-        load_items(p.y, first, IN_LOG, n.y);
-}
-lifted_t lift_neighbour(neighbours n, uint v, uint k) {
-    const uvec2 partner = TWO_INPUTS ? pick(n.y[v], k, IN_LOG) : uvec2(0);
-    return lift_bits(pick(n.x[v], k, IN_LOG), partner, plus(n.first, v * taken_of_vector(IN_LOG) + k));
-}
-
-/* Heads of keys. One more group begins after the last element, which ends the last group. */
-uint key_heads(wide first) {
-    const uint log = log_bytes(INDEX), taken = taken_of_vector(log);
-    uvec4 keys[MOST_VECTORS];
-    uint heads = 0;
-    load_items(p_keys, first, log, keys);
-    const bool has_left = first != wide(0) && !less(p.extent, first);
-    uvec2 left = has_left ? key_at(minus(first, 1u)) : ~pick(keys[0], 0, log);
-    UNROLLED for (uint v = 0; v < vectors_of(log); v++)
-        UNROLLED for (uint k = 0; k < taken; k++) {
-            const uvec2 key = pick(keys[v], k, log);
-            heads |= key != left ? 1u << v * taken + k : 0;
-            left = key;
-        }
-    if (less(p.extent, first))
-        return 0;
-    const uint end = at_most(minus(p.extent, first), ITEMS);
-    if (end == ITEMS)
-        return heads;
-    return heads & (1u << end) - 1u | 1u << end;
-}
-
-/* The same of segments: of the offsets [from, to). */
-uint segment_heads(wide first, wide from, wide to) {
-    for (uint w = THREAD; w < RUN_TILE / 32; w += BLOCK)
-        run_heads[w] = 0;
-    barrier();
-    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
-        const wide local = minus(offset_at(e), first);
-        if (is_below(local, RUN_TILE))
-            atomicOr(run_heads[local.x >> 5], 1u << (local.x & 31u));
-    }
-    barrier();
-    const uint at = THREAD * ITEMS;
-    return run_heads[at >> 5] >> (at & 31u) & ~0u >> 32u - ITEMS;
-}
-
-/* ---- a tile ---- */
-
 /* Stores the groups that heads [begin, begin + STAGED) of the tile end. */
-void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
-    const uint taken = taken_of_vector(IN_LOG);
-    acc_t acc = before.acc;
-    lane_t lane = lane_identity();
-    uint head = heads_ahead - begin, start = before.head;
-    UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
-        UNROLLED for (uint k = 0; k < taken; k++) {
-            const lifted_t item = lift_neighbour(n, v, k);
-            if ((n.heads >> v * taken + k & 1u) != 0) {
-                const uint at = THREAD * ITEMS + v * taken + k;
-                if (head < STAGED) {
-                    tile_slots[head] = combine(acc, widen(lane));
-                    STAGED_END(head) = at | start << 16;
-                }
-                head++;
-                start = at + 1;
-                acc = identity();
-                lane = lane_of(item);
-            } else {
-                lane = added(lane, item);
-            }
-        }
-}
-
-void give_staged_run(wide first, record_t before, uint head, uint slot) {
-    const uint log = log_bytes(INDEX), note = STAGED_END(slot);
-    const wide heads = plus(before.runs, head), rank = minus(heads, 1u), end = plus(first, note & 0xffffu);
-    const wide start = minus(note >> 16 != 0 ? plus(first, note >> 16) : before.head, 1u);
-    if (heads == wide(0))
-        return; /* no group ends before the first element */
-    store_result(p.out_at, rank, lower(tile_slots[slot], minus(end, start), start));
-    if (given(p_keys_out))
-        store_bits(plus(p_keys_out, shifted_up(rank, log)), log, key_at(minus(end, 1u)));
-}
-
-/* The segment that offset e ends, if that is one of the heads [begin, begin + STAGED). */
-void give_staged_segment(wide first, wide e, uint begin) {
-    const wide g = minus(e, 1u), start = offset_at(g), end = offset_at(e), local = minus(end, first);
-    if (!is_below(local, RUN_TILE))
+#define STAGE_ITEM(k)                                                                                                  \
+    {                                                                                                                  \
+        const item_t item = ITEM(items, k);                                                                            \
+        const bool ends = (items.heads >> (k) & 1u) != 0;                                                              \
+        if (ends)                                                                                                      \
+            stage_run(part_of(run), ahead, items.heads & (1u << (k)) - 1u, lie.first, k, begin);                                  \
+        run = continued(run, item);                                                                                    \
+        CHOOSE(run, ends, begun(item))                                                                                 \
+    }
+void stage_run(part_t part, tile_part ahead, uint below, uint first, uint k, uint begin) {
+    const uint slot = ahead.count - begin + bitCount(below);
+    if (slot >= STAGED)
         return;
-    const uint at = local.x, thread = at / ITEMS;
-    const uint below = run_heads[at >> 5] >> (thread * ITEMS & 31u) & (1u << at % ITEMS) - 1u;
-    const uint slot = thread_heads[thread] + bitCount(below) - begin;
-    if (start == end && begin == 0)
-        store_result(p.out_at, g, lower(identity(), wide(0), start));
-    else if (start != end && slot < STAGED)
-        store_result(p.out_at, g, lower(tile_slots[slot], minus(end, start), start));
+    uint head = ahead.head;
+    if (below == 0)
+        part = join(ahead.part, part);
+    else
+        head = first + findMSB(below) + 1;
+    staged[slot] = part;
+    STAGED_END(slot) = first + k | head << 16;
+}
+void stage(tile_items items, tile_part ahead, uint begin) {
+    const item_layout lie = layout_of_items();
+    run_t run = no_run();
+    if (items.heads == 0)
+        return;
+    EACH_ITEM(STAGE_ITEM)
 }
 
-record_t give_tile(wide first, record_t before, wide from, wide to) {
-    const uint taken = taken_of_vector(IN_LOG);
-    neighbours n;
-    load_neighbours(plus(first, THREAD * ITEMS), n);
-    n.heads = BY_KEYS ? key_heads(n.first) : segment_heads(first, from, to);
-    lane_t last = lane_identity();
-    UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
-        UNROLLED for (uint k = 0; k < taken; k++) {
-            const lifted_t item = lift_neighbour(n, v, k);
-            last = (n.heads >> v * taken + k & 1u) != 0 ? lane_of(item) : added(last, item);
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer pair_at {
+    uvec2 pair;
+};
+/* One access where it is aligned. */
+uvec2 near_bits(address at, uint log) {
+    if (is_aligned(at, log))
+        return load_aligned(at, log);
+    return load_bits(at, log);
+}
+void store_near(address at, uint log, uvec2 bits) {
+    if (log == 2 && (at.x & 3u) == 0)
+        words_at(at).word[0] = bits.x;
+    else if (log == 3 && (at.x & 7u) == 0)
+        pair_at(at).pair = bits;
+    else
+        store_bits(at, log, bits);
+}
+
+/* The result of a group that waits in a slot, and ends at a place of the tile. */
+result_t staged_result(wide first, record_t before, uint slot) {
+    const uint note = STAGED_END(slot), began = note >> 16, end = note & 0xffffu;
+    const wide ahead = minus(first, before.head);
+    return lower(in_group(staged[slot], began, before, ahead), since(end + 1, began, ahead), wide(0));
+}
+uvec2 staged_key(wide first, uint slot) {
+    const uint log = log_bytes(INDEX);
+    return near_bits(plus(p_keys, shifted_up(minus(plus(first, STAGED_END(slot) & 0xffffu), 1u), log)), log);
+}
+
+/* Results of less than a word are stored as words, of neighbours. Each word at its ends may have some of other tiles. */
+#define IN_WORDS(log) ((log) < 2)
+struct narrow_word {
+    uint bits, mask;
+};
+void add_narrow(inout narrow_word word, uint log, uint k, uvec2 bits) {
+    const uint shift = k << log + 3, mask = (256u << (8 << log)) / 256u - 1u;
+    word.bits |= (bits.x & mask) << shift;
+    word.mask |= mask << shift;
+}
+
+/* The runs of 'count' slots, of which the first is the one of 'rank' and 1. */
+void give_staged_runs(wide first, record_t before, wide rank, uint count) {
+    const uint log = OUT_LOG, key_log = log_bytes(INDEX);
+    const uint none = rank == wide(0) ? 1 : 0; /* no group ends before the first element */
+    if (IN_WORDS(log) && PER_RESULT == 1 && is_aligned(p.out_at, log)) {
+        const address to = minus(plus(p.out_at, shifted_up(rank, log)), 1u << log);
+        const uint each = 4u >> log, lead = (to.x & 3u) >> log;
+        for (uint unit = THREAD; unit * each < lead + count; unit += BLOCK) {
+            narrow_word word = narrow_word(0, 0);
+            for (uint k = 0; k < each; k++) {
+                const uint slot = unit * each + k - lead;
+                if (slot >= none && slot < count)
+                    add_narrow(word, log, k, staged_result(first, before, slot).first);
+            }
+            merge_word(plus(word_below(to), 4 * unit), word.mask, word.bits);
         }
-    const uint head = n.heads != 0 ? THREAD * ITEMS + findMSB(n.heads) + 1 : 0;
-    uint heads_ahead, all_heads;
-    last_group all;
-    last_group ahead = scan_last_groups(last_group(widen(last), head), bitCount(n.heads), heads_ahead, all, all_heads);
-    thread_heads[THREAD] = heads_ahead;
-    if (ahead.head == 0)
-        ahead.acc = combine(before.acc, ahead.acc);
-    for (uint begin = 0; begin == 0 || begin < all_heads; begin += STAGED) {
+    } else {
+        for (uint slot = THREAD + none; slot < count; slot += BLOCK) {
+            const result_t r = staged_result(first, before, slot);
+            const address to = plus(p.out_at, shifted_up(times(minus(plus(rank, slot), 1u), PER_RESULT), log));
+            store_near(to, log, r.first);
+            if (PER_RESULT == 2)
+                store_near(plus(to, 1u << log), log, r.second);
+        }
+    }
+    if (given(p_keys_out) && IN_WORDS(key_log) && is_aligned(p_keys_out, key_log)) {
+        const address to = minus(plus(p_keys_out, shifted_up(rank, key_log)), 1u << key_log);
+        const uint each = 4u >> key_log, lead = (to.x & 3u) >> key_log;
+        for (uint unit = THREAD; unit * each < lead + count; unit += BLOCK) {
+            narrow_word word = narrow_word(0, 0);
+            for (uint k = 0; k < each; k++) {
+                const uint slot = unit * each + k - lead;
+                if (slot >= none && slot < count)
+                    add_narrow(word, key_log, k, staged_key(first, slot));
+            }
+            merge_word(plus(word_below(to), 4 * unit), word.mask, word.bits);
+        }
+    } else if (given(p_keys_out)) {
+        for (uint slot = THREAD + none; slot < count; slot += BLOCK)
+            store_near(plus(p_keys_out, shifted_up(minus(plus(rank, slot), 1u), key_log)), key_log,
+                       staged_key(first, slot));
+    }
+}
+
+/* The result of the segment that offset e ends, if that is one of the heads [begin, begin + STAGED); else false. */
+bool segment_of(wide first, record_t before, wide e, uint begin, out result_t r) {
+    const wide start = inspected_offset(minus(e, 1u)), end = inspected_offset(e), local = minus(end, first);
+    r = single(wide(0));
+    if (!is_below(local, GROUP_TILE))
+        return false;
+    if (start == end) {
+        r = lower(identity(), wide(0), start);
+        return begin == 0;
+    }
+    const uint at = local.x, thread = at / ITEMS, k = at % ITEMS;
+    const uint below = k == 0 ? 0 : head_word(end) >> (thread * ITEMS & 31u) & (1u << k) - 1u;
+    const uint slot = thread_heads[thread] + bitCount(below) - begin;
+    if (slot >= STAGED)
+        return false;
+    r = lower(whole(staged[slot], STAGED_END(slot) >> 16 == 0, before.acc, first), minus(end, start), start);
+    return true;
+}
+void give_staged_segments(wide first, record_t before, wide from, wide to, uint begin) {
+    const uint log = OUT_LOG;
+    result_t r;
+    if (!less(from, to))
+        return;
+    if (IN_WORDS(log) && PER_RESULT == 1 && is_aligned(p.out_at, log)) {
+        const address out_at = minus(plus(p.out_at, shifted_up(from, log)), 1u << log);
+        const uint each = 4u >> log, lead = (out_at.x & 3u) >> log;
+        const wide end = plus(minus(to, from), lead);
+        for (wide u = wide_of(THREAD); less(times(u, each), end); u = plus(u, BLOCK)) {
+            narrow_word word = narrow_word(0, 0);
+            for (uint k = 0; k < each; k++) {
+                const wide place = plus(times(u, each), k);
+                if (less(place, wide_of(lead)))
+                    continue;
+                const wide e = plus(from, minus(place, lead));
+                if (less(e, to) && segment_of(first, before, e, begin, r))
+                    add_narrow(word, log, k, r.first);
+            }
+            merge_word(plus(word_below(out_at), shifted_up(u, 2)), word.mask, word.bits);
+        }
+        return;
+    }
+    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK))
+        if (segment_of(first, before, e, begin, r))
+            store_result(p.out_at, minus(e, 1u), r);
+}
+
+record_t give_runs_of_tile(wide first, tile_items items, record_t before, wide from, wide to) {
+    tile_part all;
+    const tile_part ahead = scan_tile_parts(items, before.acc, all);
+    thread_heads[THREAD] = ahead.count;
+    for (uint begin = 0; begin == 0 || begin < all.count; begin += STAGED) {
         barrier();
-        stage(n, ahead, heads_ahead, begin);
+        stage(items, ahead, begin);
         barrier();
         if (BY_KEYS)
-            for (uint head = begin + THREAD; head < min(begin + STAGED, all_heads); head += BLOCK)
-                give_staged_run(first, before, head, head - begin);
+            give_staged_runs(first, before, plus(before.runs, begin), min(STAGED, all.count - begin));
         else
-            for (wide e = plus(most(from, wide_of(1u)), THREAD); less(e, to); e = plus(e, BLOCK))
-                give_staged_segment(first, e, begin);
+            give_staged_segments(first, before, most(from, wide_of(1u)), to, begin);
     }
     barrier();
-    const wide runs = plus(before.runs, all_heads);
-    return all.head != 0 ? record_t(all.acc, plus(first, all.head), runs)
-                         : record_t(combine(before.acc, all.acc), before.head, runs);
+    return after_tile_of(all, first, before);
 }
 
 /* Runs that end in a chunk; the last chunk contains the end, where one ends, too. */
@@ -208,23 +200,44 @@ bool takes_long_runs(uint ends, uint length) {
     return COMMUTES != 0 && BY_KEYS && ends <= MOST_LONG && ends <= (length << IN_LOG) / LONG_BYTES;
 }
 
-void give_runs() {
-    begin_kernel();
-    if (CONTROL.refused != 0)
-        return;
-    for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        const bool is_last = chunk + 1 == p.chunks;
-        const wide begin = times(chunk, p.chunk);
-        const uint length = is_last ? minus(p.extent, begin).x + 1 : p.chunk;
-        record_t before = read_record(chunk);
-        if (BY_KEYS && takes_long_runs(ends_of_chunk(chunk, before.runs), p.chunk))
-            continue;
-        for (uint at = 0; at < length; at += RUN_TILE) {
-            const wide first = plus(begin, at);
+/* After the last element one more group begins, which ends the last one. */
+uint heads_with_end(scan_tile t, bool is_last) {
+    const uint at = t.first + FIRST_ITEM, heads = heads_of_items(t);
+    if (!is_last || at + ITEMS <= t.count)
+        return heads;
+    return at > t.count ? 0 : heads & (1u << t.count - at) - 1u | 1u << t.count - at;
+}
+
+/* As scan_chunk(). */
+void give_runs_of_tiles(uint chunk, scan_tile next, record_t before) {
+    const bool is_last = chunk + 1 == p.chunks;
+    const uint length = next.count + (is_last ? 1 : 0);
+    tile_items items, loaded;
+    scan_tile t = next;
+    for (bool is_first = true; t.first < length || is_first; is_first = false) {
+        if (next.first < length) {
+            load_tile_items(next, loaded);
+            loaded.heads = heads_with_end(next, is_last);
+        }
+        if (!is_first) {
+            const uint tile = chunk * (p.chunk / GROUP_TILE) + t.first / GROUP_TILE;
             wide from = wide(0), to = wide(0);
             if (!BY_KEYS)
-                places_of(chunk * (p.chunk / RUN_TILE) + at / RUN_TILE, is_last && at + RUN_TILE >= length, from, to);
-            before = give_tile(first, before, from, to);
+                places_of(tile, tile + 1, is_last && next.first >= length, from, to);
+            before = give_runs_of_tile(plus(t.before, t.first), items, before, from, to);
         }
+        items = loaded;
+        t = next;
+        next.first += GROUP_TILE;
+    }
+}
+void give_runs() {
+    begin_kernel();
+    if (CONTROL.refused != 0 || is_by_teams())
+        return;
+    for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
+        const record_t before = read_record(chunk);
+        if (!BY_KEYS || !takes_long_runs(ends_of_chunk(chunk, before.runs), p.chunk))
+            give_runs_of_tiles(chunk, chunk_of_groups(chunk), before);
     }
 }

@@ -258,7 +258,7 @@ void scan_once() {
                     run = following;
                 }
                 if (exchanging)
-                    exchange(plus(to, (v * BLOCK + THREAD) * (VECTOR << OUT_LOG)), true, v + THREAD > 0,
+                    exchange(plus(to, (v * BLOCK + THREAD) * (VECTOR << OUT_LOG)), RESULT * VECTOR, true, v + THREAD > 0,
                              v * BLOCK + THREAD + 1 < TILE_VECTORS * BLOCK, first_words, words_before, left_vector);
             }
             if (last == tiles - 1 && given(p.total) && THREAD == 0) { /* nothing has been added up since */

@@ -47,23 +47,19 @@ lifted_t scan_lift_item(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     const uvec2 partner = TWO_INPUTS ? pick(y, place, IN_LOG) : uvec2(0);
     return lift_bits(pick(x, place, IN_LOG), partner, plus(t.number, physical(t, logical)));
 }
-/* The accumulator of a vector's elements from its last head on. */
-acc_t sum_of_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, uint heads) {
+acc_t sum_of_vector(scan_tile t, uvec4 x, uvec4 y, uint logical) {
     const uint count = elements_there(t, logical);
     lane_t lane = lane_identity();
     UNROLLED for (uint k = 0; k < VECTOR; k++)
-        if (k < count) {
-            const lifted_t item = scan_lift_item(t, x, y, k, logical + k);
-            lane = (heads >> k & 1u) != 0 ? lane_of(item) : added(lane, item);
-        }
+        if (k < count)
+            lane = added(lane, scan_lift_item(t, x, y, k, logical + k));
     return widen(lane);
 }
 acc_t scan_lift(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     return acc_of(scan_lift_item(t, x, y, k, logical));
 }
-/* In a group that begins at 'start'. */
-result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical, wide start) {
-    return lower(INCLUSIVE ? next : run, minus(plus(t.before, logical + (INCLUSIVE ? 1 : 0)), start), start);
+result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
+    return lower(INCLUSIVE ? next : run, plus(t.before, logical + (INCLUSIVE ? 1 : 0)), wide(0));
 }
 
 /* Bytes of an element's results, and whether those of a vector's elements fill vectors. */
@@ -81,9 +77,10 @@ uvec4 spare_vector(uint thread) {
                  spare_words[3 * BLOCK + thread]);
 }
 
-/* The first and the last vector of the results of a thread's vector v. The first one goes to 'at'. 'left' is the last one
+/* The first and the last vector of the results of a thread's vector v, of some bytes. The first one goes to 'at'. 'left' is the last one
  * before the first thread's. Where a neighbour has no whole vector, a part is stored. All threads call this. */
-void exchange(address at, bool is_whole, bool has_left, bool has_right, uvec4 first, uvec4 last, inout uvec4 left) {
+void exchange(address at, uint bytes, bool is_whole, bool has_left, bool has_right, uvec4 first, uvec4 last,
+              inout uvec4 left) {
     const uint byte = at.x & 15u;
     barrier(); /* earlier use of the memory */
     UNROLLED for (uint w = 0; w < 4; w++)
@@ -96,7 +93,7 @@ void exchange(address at, bool is_whole, bool has_left, bool has_right, uvec4 fi
     else if (is_whole)
         store_bytes(at, first, 16 - byte);
     if (is_whole && !has_right)
-        store_bytes(plus(at, RESULT * VECTOR - byte), straddling(last, last, 16 - byte), byte);
+        store_bytes(plus(at, bytes - byte), straddling(last, last, 16 - byte), byte);
     left = spare_vector(BLOCK - 1);
 }
 
@@ -105,36 +102,25 @@ bool is_stored(scan_tile t, uint logical) {
     return logical >= t.from && logical + VECTOR <= t.to;
 }
 
-/* Where another group begins. */
-void restart(scan_tile t, uint k, uint logical, uint heads, acc_t base, inout acc_t run, inout wide start) {
-    if ((heads >> k & 1u) != 0) {
-        run = base;
-        start = plus(t.before, logical + k);
-    }
-}
-
-/* The results of a vector's elements one by one, those that are stored. 'run' is the value before them, in a group that
- * begins at 'start'. 'heads' has a bit for each element that begins another group, from 'base' on. */
-void give_elements(scan_tile t, uvec4 x, uvec4 y, uint logical, acc_t run, uint heads, wide start, acc_t base) {
+/* The results of a vector's elements one by one, those that are stored. 'run' is the value before them. */
+void give_elements(scan_tile t, uvec4 x, uvec4 y, uint logical, acc_t run) {
     for (uint k = 0; k < VECTOR; k++) {
-        restart(t, k, logical, heads, base, run, start);
         const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
         if (logical + k >= t.from && logical + k < t.to)
-            store_result(t.out_at, wide_of(physical(t, logical + k)), scan_lower(t, run, next, logical + k, start));
+            store_result(t.out_at, wide_of(physical(t, logical + k)), scan_lower(t, run, next, logical + k));
         run = next;
     }
 }
 
 /* The same of all. If threads exchange, 'first' and 'last' are the first and the last vector of the results, of which
  * the first one is not stored. */
-void give_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, address out_at, acc_t run, uint heads, wide start,
-                 acc_t base, bool exchanging, out uvec4 first, out uvec4 last) {
+void give_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, address out_at, acc_t run, bool exchanging,
+                 out uvec4 first, out uvec4 last) {
     uvec4 words = uvec4(0);
     first = last = words;
     UNROLLED for (uint k = 0; k < VECTOR; k++) {
-        restart(t, k, logical, heads, base, run, start);
         const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
-        const result_t r = scan_lower(t, run, next, logical + k, start);
+        const result_t r = scan_lower(t, run, next, logical + k);
         const uint place = (REVERSE ? VECTOR - 1 - k : k) * RESULT, byte = place & 15u;
         gather(words, byte, r.first);
         if (PER_RESULT == 2)
@@ -160,18 +146,17 @@ void give_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, address out_at, ac
 }
 
 /* A thread's vector v. All threads call this; 'left' is as exchange() has it. */
-void scan_vector(scan_tile t, uint v, uvec4 x, uvec4 y, acc_t run, uint heads, wide start, acc_t base,
-                 bool exchanging, inout uvec4 left) {
+void scan_vector(scan_tile t, uint v, uvec4 x, uvec4 y, acc_t run, bool exchanging, inout uvec4 left) {
     const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR, place = v * BLOCK + THREAD;
     const bool is_whole = is_stored(t, logical);
     const address out_at = plus(t.out_at, physical(t, logical + (REVERSE ? VECTOR - 1 : 0)) * RESULT);
     uvec4 first = uvec4(0), before = uvec4(0);
     if (is_whole && (ANYWHERE || !FILLS_VECTORS || (out_at.x & 15u) == 0))
-        give_vector(t, x, y, logical, out_at, run, heads, start, base, exchanging, first, before);
+        give_vector(t, x, y, logical, out_at, run, exchanging, first, before);
     else
-        give_elements(t, x, y, logical, run, heads, start, base);
+        give_elements(t, x, y, logical, run);
     if (ANYWHERE && exchanging)
-        exchange(out_at, is_whole, place > 0 && is_stored(t, logical - VECTOR),
+        exchange(out_at, RESULT * VECTOR, is_whole, place > 0 && is_stored(t, logical - VECTOR),
                  place + 1 < ROWS * BLOCK && is_stored(t, logical + VECTOR), first, before, left);
 }
 
@@ -221,7 +206,7 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
     barrier(); /* earlier use of the memory */
     UNROLLED for (uint v = 0; v < ROWS; v++)
         tile_slots[spread(v * BLOCK + THREAD)] =
-            sum_of_vector(t, in_tile.x[v], in_tile.y[v], t.first + (v * BLOCK + THREAD) * VECTOR, 0);
+            sum_of_vector(t, in_tile.x[v], in_tile.y[v], t.first + (v * BLOCK + THREAD) * VECTOR);
     barrier();
     acc_t sum = identity(), all;
     UNROLLED for (uint v = 0; v < ROWS; v++)
@@ -236,8 +221,7 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
     const bool exchanging = exchanges(t);
     uvec4 left = uvec4(0);
     UNROLLED for (uint v = 0; v < ROWS; v++)
-        scan_vector(t, v, in_tile.x[v], in_tile.y[v], tile_slots[spread(v * BLOCK + THREAD)], 0, wide(0), identity(),
-                    exchanging, left);
+        scan_vector(t, v, in_tile.x[v], in_tile.y[v], tile_slots[spread(v * BLOCK + THREAD)], exchanging, left);
     return combine(before, all);
 }
 
