@@ -93,7 +93,7 @@ step_vulkan() {
         TALLY_LIBSHADERC=$(realpath "$shaderc")
         export TALLY_LIBSHADERC
     fi
-    for name in engine faults user exact_levels exact_pieces exact_scans wide prune short_rows scan_once exact_window tiled_segments; do
+    for name in engine faults user exact_levels exact_pieces exact_scans wide prune short_rows scan_once exact_window tiled_segments narrow_results; do
         code=0
         timeout 600 "$(built "vulkan_$name")" >"$work/vulkan_$name.test" 2>&1 || code=$?
         case $code in
@@ -131,7 +131,7 @@ run_command() {
 
 # Some take all memory there is, or a lot of it, and run alone.
 step_tests() {
-    together='gpu gpu_graphs gpu_exact gpu_user gpu_columns gpu_axes gpu_long_groups gpu_sizes gpu_device_sizes gpu_labels gpu_group_words'
+    together='gpu gpu_graphs gpu_exact gpu_user gpu_columns gpu_axes gpu_long_groups gpu_random_groups gpu_sizes gpu_device_sizes gpu_labels gpu_group_words'
     alone='gpu_faults gpu_large gpu_repeats gpu_exact_scans'
     for name in $together; do
         run_test $name &
