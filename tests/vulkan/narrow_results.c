@@ -1,7 +1,11 @@
 /* A sum of one element is the element, so a reduction of columns of one converts each to the output's type. Results in
  * narrower floats are the CPU's, bit for bit: random bits, numbers between two neighbours of the narrow type and next
- * to those, subnormal and infinite ones. */
+ * to those, subnormal and infinite ones.
+ * usage: narrow_results [flush]: with 'flush' lavapipe takes subnormals for zeros. */
 #include <math.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 #include "../api/support.h"
 
@@ -78,6 +82,16 @@ static uint32_t result(const uint32_t *out, tally_dtype type, size_t k) {
     return narrow;
 }
 
+/* Where DenormPreserve is not asked for, as for fast sums, Vulkan lets a device take subnormal operands for zeros, and
+ * a sum of zeros may be either zero. The conversion comes after it and is of integers: narrow subnormals must be there.
+ */
+static bool is_subnormal(tally_dtype in, size_t k) {
+    return in == TALLY_F64 ? fpclassify(here.x.f64[k]) == FP_SUBNORMAL : fpclassify(here.x.f32[k]) == FP_SUBNORMAL;
+}
+static bool is_zero(tally_dtype type, uint32_t bits) {
+    return (bits & (type == TALLY_F32 ? 0x7fffffff : 0x7fff)) == 0;
+}
+
 static void check(tally_dtype in, tally_dtype out) {
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, in);
     tally_args args = arguments(here.x.bits, 1, here.out, sizeof here.out);
@@ -93,8 +107,8 @@ static void check(tally_dtype in, tally_dtype out) {
     assert_ok(tally_copy(gpu, &found, there, sizeof found));
     for (size_t k = 0; k < COUNT; k++) {
         const uint32_t expected = result(here.out, out, k), is = result(found.out, out, k);
-        if (expected != is && !(is_nan(out, expected) && is_nan(out, is)))
-            fail_msg("element %zu, %a as %s: 0x%x, and not 0x%x", k,
+        if (expected != is && !(is_nan(out, expected) && is_nan(out, is)) && !(is_subnormal(in, k) && is_zero(out, is)))
+            fail_msg("element %zu, %s %a as %s: 0x%x, and not 0x%x", k, tally_dtype_name(in),
                      in == TALLY_F64 ? here.x.f64[k] : (double)here.x.f32[k], tally_dtype_name(out), is, expected);
     }
 }
@@ -108,10 +122,28 @@ static void results_are_rounded_once(void **unused) {
     check(TALLY_F64, TALLY_F32);
 }
 
-int main(void) {
+/* Threads that are started have their starter's mode; the CPU back end computes in its own. */
+static bool set_flushing(bool flushes) {
+#if defined(__SSE2__)
+    enum { FLUSH = 0x8040 }; /* results and operands */
+    _mm_setcsr(flushes ? _mm_getcsr() | FLUSH : _mm_getcsr() & ~(unsigned)FLUSH);
+    return true;
+#else
+    return !flushes;
+#endif
+}
+
+int main(int argc, char **argv) {
+    const bool flushes = argc > 1 && strcmp(argv[1], "flush") == 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(results_are_rounded_once)};
     void *memory;
-    if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK ||
+    if (!set_flushing(flushes)) {
+        printf("this processor's mode is not known here\n");
+        return 77;
+    }
+    const tally_status opened = tally_open("vulkan:0", &gpu); /* starts the device's threads */
+    set_flushing(false);
+    if (opened != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK ||
         tally_alloc(gpu, sizeof here, &memory) != TALLY_OK) {
         printf("%s\n", tally_last_error());
         return 1;

@@ -242,17 +242,16 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
         const E_T *const from = x + first * stride;
         uint8_t number[NAME(STRIPS)];
         size_t at[NAME(STRIPS)];
-        for (j = 0; j + LANES < width; j += NAME(STRIPS) * LANES) {
-            for (size_t s = 0; s < NAME(STRIPS); s++)
-                at[s] = j + s * LANES < back ? j + s * LANES : back;
-            NAME(fold_strips)(m, from, at, number, count, stride, false, index + first, acc);
-        }
-        if (j < width) {
+        for (j = 0; j < width; j += NAME(STRIPS) * LANES) {
+            bool are_rows = j + LANES >= width;
             for (size_t s = 0; s < NAME(STRIPS); s++) {
                 number[s] = (uint8_t)(s * part < count - part ? s * part : count - part);
-                at[s] = back + number[s] * stride;
+                at[s] = are_rows ? back + number[s] * stride : j + s * LANES < back ? j + s * LANES : back;
             }
-            NAME(fold_strips)(m, from, at, number, part, stride, true, index + first, acc + back);
+            NOT_IN_VECTORS(are_rows); /* nor a loop for each */
+            NAME(fold_strips)
+            (m, from, at, number, are_rows ? part : count, stride, are_rows, index + first,
+             are_rows ? acc + back : acc);
         }
     }
     return width;

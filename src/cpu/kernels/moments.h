@@ -307,13 +307,12 @@ ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, 
         size_t j = 0;
         for (; j + 4 * LANES <= width; j += 4 * LANES)
             NAME(fold_strip)(m, x + j, height, stride, 4, acc + j);
-        for (; j + LANES <= width; j += LANES)
-            NAME(fold_strip)(m, x + j, height, stride, 1, acc + j);
-        if (j < width && width > LANES) { /* with columns before them, whose lanes are dropped */
-            const size_t back = width - LANES;
-            NAME(fold_strip)(m, x + back, height, stride, 1, last);
-            memcpy(acc + j, last + (j - back), (width - j) * sizeof *acc);
-            j = width;
+        for (; j < width && width >= LANES; j += LANES) {
+            const bool is_rest = j + LANES > width; /* with columns before it, whose lanes are dropped */
+            const size_t at = is_rest ? width - LANES : j;
+            NAME(fold_strip)(m, x + at, height, stride, 1, is_rest ? last : acc + j);
+            if (is_rest)
+                memcpy(acc + j, last + (j - at), (width - j) * sizeof *acc);
         }
         for (; j < width; j++) {
             const A_T own = NAME(fold_apart)(m, x + j, height, stride, NAME(shift_for)(acc[j], x + j, height, stride));
