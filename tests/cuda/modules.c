@@ -322,9 +322,13 @@ static void a_run_compiles_the_kernels_that_it_launches(void **state) {
         int texts;
     } runs[] = {{TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, {1, 1 << 24, 1, 0}, 2},
                 {TALLY_SUM, TALLY_REDUCE, TALLY_AXIS, {1, 5000, 300, 0}, 2},
-                {TALLY_MAX, TALLY_REDUCE, TALLY_SEGMENTS, {1, 1 << 24, 1, 1000}, 4},
+                /* pieces of segments: one folds them, one joins them */
+                {TALLY_MAX, TALLY_REDUCE, TALLY_SEGMENTS, {1, 1 << 24, 1, 1000}, 2},
+                /* tiles that check the offsets of their segments, and the launch that hears of it */
+                {TALLY_MAX, TALLY_REDUCE, TALLY_SEGMENTS, {1, 1 << 20, 1, 5000}, 2},
+                {TALLY_MAX, TALLY_REDUCE, TALLY_SEGMENTS, {1, 1 << 24, 1, 100000}, 4},
                 /* those of its offsets are there */
-                {TALLY_MIN, TALLY_REDUCE, TALLY_SEGMENTS, {1, 1 << 24, 1, 1000}, 2},
+                {TALLY_MIN, TALLY_REDUCE, TALLY_SEGMENTS, {1, 1 << 24, 1, 100000}, 2},
                 {TALLY_SUM, TALLY_REDUCE, TALLY_KEYS, {1, 1 << 24, 1, 0}, 3},
                 {TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES, {1, 1 << 26, 1, 0}, 1},
                 {TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES, {1, 1 << 10, 1, 0}, 1},
