@@ -440,14 +440,16 @@ inline bool is_zero(const acc_t &acc) {
 
 /* Elements that are not whole stretches, or that doubles do not hold, one by one in words. */
 struct stretch_in_words {
-    stretch_of<in_t, ITEMS> items; /* a copy in memory, for the loop */
-    int absent, there;             /* items in logical order: those before the first, and the number of the others */
+    alignas(16) in_t elements[ITEMS]; /* a copy in memory, for the loop, in the order of memory */
+    int absent, there; /* items in logical order: those before the first, and the number of the others */
     bits_t heads;
 
-    stretch_in_words(const stretch_of<in_t, ITEMS> &of, int absent, int there, bits_t heads)
-        : items(of), absent(absent), there(there), heads(heads) {}
+    stretch_in_words(const stretch_of<in_t, ITEMS> &items, int absent, int there, bits_t heads)
+        : absent(absent), there(there), heads(heads) {
+        memcpy(elements, items.word, sizeof elements);
+    }
     in_t item(int k) const {
-        return ((const in_t *)items.word)[REVERSE ? ITEMS - 1 - k : k];
+        return elements[REVERSE ? ITEMS - 1 - k : k];
     }
     /* The sum since the last head. */
     __noinline__ acc_t sum() const {
