@@ -448,7 +448,8 @@ TALLY_API tally_status tally_supports(tally_device *device, const tally_desc *de
  * result has (2 for minmax). Either may be NULL. */
 TALLY_API tally_status tally_plan_describe(const tally_plan *plan, tally_desc *desc, size_t *elements_per_result);
 
-/* Bytes of workspace for runs of this shape (TALLY_INVALID_ARGUMENT if none can be); 0: none (always so on the CPU). */
+/* Bytes of workspace for runs of this shape; 0 when none is needed (always so on the CPU). A shape that no input can
+ * have is TALLY_INVALID_ARGUMENT. */
 TALLY_API tally_status tally_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
 
 /* Runs a plan on its whole input.

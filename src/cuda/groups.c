@@ -71,11 +71,16 @@ static void cut_for_long(const tally_cuda_device *device, const tally_computatio
     cut_for_blocks(sizes, cut);
 }
 
+/* Whether the last launch may be the first to hear whether offsets are good. */
+static bool hears_at_the_end(const tally_computation *c) {
+    return !c->is_sized && !c->takes_turns && !(c->desc.flags & TALLY_CHECK_WHILE_RUNNING);
+}
+
 /* Whether results wait for the last launch, which first hears from all tiles whether their offsets are good: where
  * tiles are few, so that the launches before them would take as long as they do, and results are. */
 static void cut_apart(const tally_cuda_device *device, const tally_computation *c, const tally_shape *shape,
                       tally_cuda_cut *cut) {
-    if (c->is_sized || c->takes_turns || (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) || shape->groups <= MOST_ALONE ||
+    if (!hears_at_the_end(c) || shape->groups <= MOST_ALONE ||
         cut->folds.tiles > (uint64_t)device->multiprocessors * APART_TILES ||
         shape->groups > shape->extent / APART_MEAN)
         return;
@@ -100,9 +105,8 @@ static bool cut_small_segments(const tally_cuda_device *device, const tally_cuda
 static bool cut_pieces(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t bytes = shape->extent * c->in_bytes, multiprocessors = (uint64_t)device->multiprocessors;
-    if (c->is_sized || c->takes_turns || (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) || !shape->groups ||
-        bytes < multiprocessors * LEAST_OF_PIECES || shape->groups > MOST_LONG_SEGMENTS ||
-        shape->groups > bytes / LONG_SEGMENT)
+    if (!hears_at_the_end(c) || !shape->groups || bytes < multiprocessors * LEAST_OF_PIECES ||
+        shape->groups > MOST_LONG_SEGMENTS || shape->groups > bytes / LONG_SEGMENT)
         return false;
     uint64_t piece = MOST_PIECE / c->in_bytes;
     while (piece > LEAST_PIECE / c->in_bytes && shape->extent / piece < multiprocessors * LEAST_PIECES)

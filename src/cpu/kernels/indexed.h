@@ -180,8 +180,8 @@ ALWAYS_INLINE NAME(places) NAME(better_lanes)(tally_monoid m, L_V later, L_V bes
 #endif
 }
 
-/* Vectors of columns that begin at x + at[s], 'count' rows each, or of other rows, the first of which is number[s];
- * they are then one vector of columns, those of the last rows last. */
+/* Strip s is a vector of columns that begins at x + at[s] and has 'count' rows. With 'are_rows' all strips are the same
+ * columns, in other rows: strip s begins at row number[s], and the strip of the last rows comes last. */
 ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, const size_t *at, const uint8_t *number,
                                      size_t count, size_t stride, bool are_rows, uint64_t index, A_T *acc) {
     enum { STRIPS = NAME(STRIPS) };

@@ -13,8 +13,8 @@ ALWAYS_INLINE void NAME(store_lanes_)(O_T *out, __mmask16 lanes, L_V v) {
         _mm512_mask_storeu_epi64(out, (__mmask8)lanes, (__m512i)v);
 }
 
-/* Of whole rows, what is behind the columns is read, too, but not beyond the last row; beside other columns it is
- * another thread's. */
+/* If rows are whole, a vector also reads what is behind the columns, but nothing beyond the last row. If they are not,
+ * other columns are there, which belong to another thread. */
 ALWAYS_INLINE void NAME(scan_strip_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride, bool whole,
                                      tally_cpu_scan_options how, L_T *before, O_T *out) {
     const size_t first = width < LANES ? width : LANES, second = width - first;

@@ -481,7 +481,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p S
     findings f = {NOT_FOUND, NOT_FOUND};
     if (p.check_before)
         f = are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p);
-    wait_for_last(); /* what is told has been cleared */
+    wait_for_last(); /* the launch before clears the findings */
     if (p.check_before) {
         tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
         if (!are_few)

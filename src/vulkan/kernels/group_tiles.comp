@@ -25,7 +25,8 @@ part_t join(part_t a, part_t b) {
 part_t carried_part(acc_t before) {
     return part_t(before.a0, before.a1 == NO_INDEX ? NO_PLACE : 0u);
 }
-/* Of a tile that begins at 'first'; 'before' is the accumulator before it, from which a group's part may go on. */
+/* The accumulator of a part in a tile that begins at 'first'. The part may go on from 'before', the accumulator before
+ * the tile. */
 acc_t whole(part_t part, bool goes_on, acc_t before, wide first) {
     const wide index = mix(plus(first, part.a1 - 1), before.a1, bvec2(part.a1 == 0));
     return acc_t(part.a0, mix(index, NO_INDEX, bvec2(part.a1 == NO_PLACE)));
@@ -36,7 +37,7 @@ acc_t in_group(part_t part, uint head, record_t before, wide ahead) {
     const wide index = mix(since(part.a1, head, ahead), back, bvec2(part.a1 == 0));
     return acc_t(part.a0, mix(index, NO_INDEX, bvec2(part.a1 == NO_PLACE)));
 }
-/* Of counts, 32 bits. */
+/* A count takes 32 bits. */
 #elif PART_KIND == COUNTS
 #define run_t                       part_t
 #define ITEM_OF(x, y, number, place) part_t(is_nonzero(value_of_bits(x)))
