@@ -183,6 +183,16 @@ static void launch_scan(const tally_vulkan_launch *l) {
 
 /* ---- segments and keys ---- */
 
+/* Workgroups of runs.comp: a chunk each, or, where most segments are empty, as many as fill the device with these. */
+static uint64_t groups_of_runs(const tally_vulkan_launch *l) {
+    enum { EMPTY_A_THREAD = 16, MOST = 8192 };
+    const tally_shape *shape = &l->args->shape;
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    const bool sparse = c->desc.grouping == TALLY_SEGMENTS && !tally_is_scan(c) && shape->groups > shape->extent;
+    const uint64_t filled = divide_up(shape->groups, (uint64_t)l->plan->device->block * EMPTY_A_THREAD);
+    return most(l->cut->chunks, sparse ? least(filled, MOST) : 0);
+}
+
 static void launch_groups(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
@@ -197,7 +207,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
     tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->chunks);
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, groups_of_runs(l));
     if (k[TALLY_VULKAN_GIVE_LONG_RUNS])
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_GIVE_LONG_RUNS], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
@@ -227,7 +237,10 @@ static void launch_segments(const tally_vulkan_launch *l) {
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
     tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, k[in_two_passes ? TALLY_VULKAN_CLOSE_SEGMENTS : TALLY_VULKAN_GIVE_RUNS], &a, cut->chunks);
+    if (in_two_passes)
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLOSE_SEGMENTS], &a, cut->chunks);
+    else
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_GIVE_RUNS], &a, groups_of_runs(l));
     tally_vulkan_tell(l, &a);
 }
 

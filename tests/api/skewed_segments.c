@@ -31,12 +31,59 @@ static void start(int64_t first) {
     offsets[0] = first;
 }
 
+static void zero(void *context, void *acc) {
+    (void)context;
+    memset(acc, 0, sizeof(int64_t));
+}
+
+static void widened(void *context, const void *element, uint64_t index, void *acc) {
+    int32_t value;
+    (void)context;
+    (void)index;
+    memcpy(&value, element, sizeof value);
+    memcpy(acc, &(int64_t){value}, sizeof(int64_t));
+}
+
+static void sum_of_two(void *context, const void *left, const void *right, void *acc) {
+    int64_t a, b;
+    (void)context;
+    memcpy(&a, left, sizeof a);
+    memcpy(&b, right, sizeof b);
+    a += b;
+    memcpy(acc, &a, sizeof a);
+}
+
+static void as_it_is(void *context, const void *acc, uint64_t count, void *out) {
+    (void)context;
+    (void)count;
+    memcpy(out, acc, sizeof(int64_t));
+}
+
+static const tally_user_op sum_of_a_user = {.struct_size = sizeof(tally_user_op),
+                                            .name = "sum",
+                                            .acc_bytes = sizeof(int64_t),
+                                            .identity = zero,
+                                            .lift = widened,
+                                            .combine = sum_of_two,
+                                            .lower = as_it_is,
+                                            .acc_source = "struct acc_t { long long sum; };",
+                                            .identity_source = "acc_t{0}",
+                                            .lift_source = "acc_t{x}",
+                                            .combine_source = "acc_t{left.sum + right.sum}",
+                                            .lower_source = "acc.sum"};
+
+/* The library's sums, with offsets checked before and while running, and those of an operator that does not commute. */
 static void expect_sums(device_memory *m) {
     static int64_t out[MOST + 1];
-    for (unsigned flags = 0; flags <= TALLY_CHECK_WHILE_RUNNING; flags++) {
+    for (int way = 0; way < 3; way++) {
         tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_I32);
         desc.grouping = TALLY_SEGMENTS;
-        desc.flags = flags;
+        desc.flags = way == 1 ? TALLY_CHECK_WHILE_RUNNING : 0;
+        if (way == 2) {
+            desc.op = TALLY_USER;
+            desc.user = &sum_of_a_user;
+            desc.out = TALLY_I64;
+        }
         tally_args args = arguments(m->x, N, m->out, segments * sizeof *out);
         args.shape.groups = segments;
         args.offsets = m->offsets;
@@ -47,8 +94,8 @@ static void expect_sums(device_memory *m) {
         assert_ok(tally_copy(m->device, out, m->out, sizeof out));
         for (uint64_t g = 0; g < segments; g++)
             if (out[g] != sums[g])
-                fail_msg("segment %llu of %llu, flags %u: %lld instead of %lld", (unsigned long long)g,
-                         (unsigned long long)segments, flags, (long long)out[g], (long long)sums[g]);
+                fail_msg("segment %llu of %llu, way %d: %lld instead of %lld", (unsigned long long)g,
+                         (unsigned long long)segments, way, (long long)out[g], (long long)sums[g]);
         assert_int_equal(out[segments], 0x5a5a5a5a5a5a5a5a);
     }
 }

@@ -117,11 +117,13 @@ for n, groups, kind, skewed in [(70003, 1, "u8", False), (70003, 5, "i32", False
         expect(f"argmin of {what}", *run("argmin", x, labels, groups, "i64"), first)
         expect(f"argmin as f32 of {what}", *run("argmin", x, labels, groups, "f32"), first.astype(np.float32))
 
-labels = draw(5000, 1 << 24, "u32") # four digits, and more groups than elements
-labels[7] = (1 << 24) + 4
-want = np.zeros((1 << 24) + 5, np.uint8)
-want[labels] = 1
-expect("any of many groups", *run("any", np.ones(5000, np.int32), labels, len(want), "u8"), want)
+for of_one in 0, 5000: # four digits, and more groups than elements; one group may be long
+    labels = draw(5000 + of_one, 1 << 24, "u32")
+    labels[:of_one] = 1 << 23
+    labels[7] = (1 << 24) + 4
+    want = np.zeros((1 << 24) + 5, np.uint8)
+    want[labels] = 1
+    expect("any of many groups", *run("any", np.ones(len(labels), np.int32), labels, len(want), "u8"), want)
 
 for kind, bad in [("u8", 200), ("i32", -1), ("i64", 1 << 40), ("u16", 65535), ("u32", 200)]:
     for n, at in [(1, 0), (40000, 0), (40000, 39999), (40000, 20001)]:

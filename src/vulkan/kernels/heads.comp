@@ -21,7 +21,24 @@ shared uint head_bits[MARKED / 32];
 
 const uint KEYS_AHEAD = 4; /* vectors of keys, or offsets, that a thread has on their way */
 
+/* Whether there are more segments than elements, so that most are empty. A tile may have nearly all offsets then: each
+ * position is looked for among them, and any workgroup gives empty segments. */
+#define IS_SPARSE (!BY_KEYS && less(p.extent, p_segments))
+/* Whether a segment begins or ends at a position; 'e' is the first such offset. */
+bool has_offset(wide position, out wide e) {
+    const wide offset = REVERSE ? minus(p.extent, position) : position;
+    e = search(offset, false);
+    return !less(p_segments, e) && offset_at(e) == offset;
+}
+
 void mark_segments(wide first, uint count, wide from, wide to) {
+    if (IS_SPARSE) {
+        wide e;
+        for (uint i = THREAD; i < count; i += BLOCK)
+            if (has_offset(plus(first, i), e))
+                atomicOr(head_bits[i >> 5], 1u << (i & 31u));
+        return;
+    }
     for (wide e = plus(from, THREAD); less(e, to); e = plus(e, KEYS_AHEAD * BLOCK)) {
         wide offsets[KEYS_AHEAD];
         UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++)

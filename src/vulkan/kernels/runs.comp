@@ -123,16 +123,19 @@ void give_staged_runs(wide first, record_t before, wide rank, uint count) {
     }
 }
 
-/* The result of the segment that offset e ends, if that is one of the heads [begin, begin + STAGED); else false. */
+/* The result of the segment that offset e ends, if that is one of the heads [begin, begin + STAGED), or empty and 'begin'
+ * is ONLY_EMPTY; else false. */
+const uint ONLY_EMPTY = ~0u;
 bool segment_of(wide first, record_t before, wide e, uint begin, out result_t r) {
     const wide start = inspected_offset(minus(e, 1u)), end = inspected_offset(e), local = minus(end, first);
-    r = single(wide(0));
-    if (!is_below(local, GROUP_TILE))
-        return false;
+    const bool is_here = is_below(local, GROUP_TILE);
     if (start == end) {
         r = lower(identity(), wide(0), start);
-        return begin == 0;
+        return begin == ONLY_EMPTY || (begin == 0 && is_here);
     }
+    r = single(wide(0));
+    if (begin == ONLY_EMPTY || !is_here)
+        return false;
     const uint at = local.x, thread = at / ITEMS, k = at % ITEMS;
     const uint below = k == 0 ? 0 : head_word(end) >> (thread * ITEMS & 31u) & (1u << k) - 1u;
     const uint slot = thread_heads[thread] + bitCount(below) - begin;
@@ -141,7 +144,7 @@ bool segment_of(wide first, record_t before, wide e, uint begin, out result_t r)
     r = lower(whole(staged[slot], STAGED_END(slot) >> 16 == 0, before.acc, first), minus(end, start), start);
     return true;
 }
-void give_staged_segments(wide first, record_t before, wide from, wide to, uint begin) {
+void give_segments(wide first, record_t before, wide from, wide to, uint begin) {
     const uint log = OUT_LOG;
     result_t r;
     if (!less(from, to))
@@ -169,6 +172,26 @@ void give_staged_segments(wide first, record_t before, wide from, wide to, uint 
             store_result(p.out_at, minus(e, 1u), r);
 }
 
+/* Among many empty segments: those that end in 'count' slots. */
+void give_rare_segments(wide first, record_t before, uint count) {
+    for (uint slot = THREAD; slot < count; slot += BLOCK) {
+        const uint note = STAGED_END(slot);
+        const wide end = plus(first, note & 0xffffu);
+        wide e;
+        if (!has_offset(end, e) || e == wide(0))
+            continue;
+        const wide g = minus(e, 1u), start = offset_at(g);
+        store_result(p.out_at, g, lower(whole(staged[slot], note >> 16 == 0, before.acc, first), minus(end, start), start));
+    }
+}
+
+/* Workgroups have equal shares of all segments. */
+void give_empty_segments() {
+    const wide share = plus(shifted_down(p_segments, findMSB(group_count())), 1u); /* or somewhat more than that */
+    const wide from = plus(times(share, group_number()), 1u);
+    give_segments(wide(0), no_record(), from, least(plus(from, share), plus(p_segments, 1u)), ONLY_EMPTY);
+}
+
 record_t give_runs_of_tile(wide first, tile_items items, record_t before, wide from, wide to) {
     tile_part all;
     const tile_part ahead = scan_tile_parts(items, before.acc, all);
@@ -177,10 +200,13 @@ record_t give_runs_of_tile(wide first, tile_items items, record_t before, wide f
         barrier();
         stage(items, ahead, begin);
         barrier();
+        const uint count = min(STAGED, all.count - begin);
         if (BY_KEYS)
-            give_staged_runs(first, before, plus(before.runs, begin), min(STAGED, all.count - begin));
+            give_staged_runs(first, before, plus(before.runs, begin), count);
+        else if (IS_SPARSE)
+            give_rare_segments(first, before, count);
         else
-            give_staged_segments(first, before, most(from, wide_of(1u)), to, begin);
+            give_segments(first, before, most(from, wide_of(1u)), to, begin);
     }
     barrier();
     return after_tile_of(all, first, before);
@@ -235,6 +261,8 @@ void give_runs() {
     begin_kernel();
     if (CONTROL.refused != 0 || is_by_teams())
         return;
+    if (IS_SPARSE)
+        give_empty_segments();
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const record_t before = read_record(chunk);
         if (!BY_KEYS || !takes_long_runs(ends_of_chunk(chunk, before.runs), p.chunk))
