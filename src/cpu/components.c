@@ -68,25 +68,25 @@ static void counts_of_truths(const uint8_t *truths, size_t count, uint64_t eleme
         counts[i] = truths[i] ? (int64_t)elements : 0;
 }
 
-void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, uint64_t elements, void *first,
-                     void *second) {
+void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, uint64_t elements, tally_dtype to,
+                     void *first, void *second) {
     if (plan->lifted.truths) {
         truths_of_counts(plan, acc, count, elements, first);
         return;
     }
-    const tally_dtype type = acc_type(plan), carry = plan->lifted.carry;
-    if (plan->lifted.parts == TALLY_CPU_NUMBER && type == carry && count == 1 && plan->acc_bytes == sizeof(uint64_t)) {
+    const tally_dtype type = acc_type(plan);
+    if (plan->lifted.parts == TALLY_CPU_NUMBER && type == to && count == 1 && plan->acc_bytes == sizeof(uint64_t)) {
         memcpy(first, acc, sizeof(uint64_t)); /* the commonest: for a row of 100 elements each call counts */
         return;
     }
     if (plan->lifted.parts == TALLY_CPU_NUMBER) {
-        tally_cpu_convert_numbers(plan, type, carry, acc, count, first);
+        tally_cpu_convert_numbers(plan, type, to, acc, count, first);
         return;
     }
     uint64_t component[TALLY_CPU_LIFTED_COLUMNS];
     const size_t bytes = tally_dtype_size(type);
     copy_apart(acc, plan->acc_bytes, bytes, count, bytes, component);
-    tally_cpu_convert_numbers(plan, type, carry, component, count, first);
+    tally_cpu_convert_numbers(plan, type, to, component, count, first);
     const bool is_place = plan->lifted.parts == TALLY_CPU_PLACE;
     const size_t own = is_place ? sizeof(int64_t) : bytes;
     copy_apart((const char *)acc + second_at(plan, bytes), plan->acc_bytes, own, count, own, component);
@@ -94,9 +94,8 @@ void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, 
     exchange(plan, INT64_MAX, -1, count, second);
 }
 
-static void join(const tally_cpu_plan *plan, tally_dtype from, const void *first, const void *second, size_t count,
-                 void *acc) {
-    const tally_dtype type = acc_type(plan);
+static void join(const tally_cpu_plan *plan, const void *first, const void *second, size_t count, void *acc) {
+    const tally_dtype from = plan->lifted.type, type = acc_type(plan);
     const size_t bytes = tally_dtype_size(type);
     if (plan->lifted.parts == TALLY_CPU_NUMBER) {
         tally_cpu_convert_numbers(plan, from, type, first, count, acc);
@@ -117,7 +116,7 @@ void tally_cpu_join(const tally_cpu_plan *plan, const void *first, const void *s
     if (plan->lifted.truths)
         counts_of_truths(first, count, elements, acc);
     else
-        join(plan, plan->lifted.carry, first, second, count, acc);
+        join(plan, first, second, count, acc);
 }
 
 /* Narrow accumulators are values, whose conversions go through the wider type as well. */

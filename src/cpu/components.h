@@ -11,10 +11,10 @@ tally_dtype tally_cpu_second_type(const tally_cpu_plan *plan);
 void tally_cpu_convert_numbers(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values,
                                size_t count, void *out);
 
-/* Accumulators, TALLY_CPU_LIFTED_COLUMNS at most, to the values that scans start from, and back. 'second' may be NULL
- * where there is one scan. */
-void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, uint64_t elements, void *first,
-                     void *second);
+/* Accumulators, TALLY_CPU_LIFTED_COLUMNS at most, to the values that scans start from, of type 'to', and from those of
+ * columns back. 'second' may be NULL where there is one scan. */
+void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, uint64_t elements, tally_dtype to,
+                     void *first, void *second);
 void tally_cpu_join(const tally_cpu_plan *plan, const void *first, const void *second, size_t count, uint64_t elements,
                     void *acc);
 

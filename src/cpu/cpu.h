@@ -70,6 +70,7 @@ typedef struct tally_cpu_lifted {
     bool as_they_are;           /* elements are scanned without being lifted, and prefixes are the results */
     bool by_conversion;         /* elements are lifted by converting their type */
     bool truths; /* elements are lifted to whether they are not 0, and results are truth values; accumulators count */
+    bool magnitudes;  /* of floats: their bits without the sign, which are in order as integers, NaNs last */
     bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
 } tally_cpu_lifted;
 

@@ -118,7 +118,7 @@ static void begin(scanned_groups *g, const tally_cpu_plan *plan, const void *x, 
     g->x = x;
     g->y = y;
     plan->kernels->identity(&plan->context, 1, g->block.narrow);
-    tally_cpu_split(plan, g->block.narrow, 1, 0, &g->start.first, &g->start.second);
+    tally_cpu_split(plan, g->block.narrow, 1, 0, plan->lifted.carry, &g->start.first, &g->start.second);
     tally_cpu_convert_numbers(plan, l->carry, l->type, &g->start.first, 1, g->block.scanned);
     memcpy(g->block.second, &g->start.second, l->second_bytes);
 }

@@ -26,6 +26,10 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
         scans->truths(x, n, c->in_bytes, ~sign, to);
         return;
     }
+    if (plan->lifted.magnitudes) {
+        scans->magnitudes(x, n, c->in_bytes, to);
+        return;
+    }
     if (plan->lifted.by_conversion) {
         tally_cpu_convert_numbers(plan, c->desc.in, type, x, n, to);
         return;
@@ -168,7 +172,8 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     const bool to_results = tally_cpu_writes_results(plan);
     tally_cpu_carry carry;
-    tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, &carry.first, &carry.second);
+    tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, plan->lifted.carry, &carry.first,
+                    &carry.second);
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
@@ -269,10 +274,10 @@ static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *
     _Alignas(64) unsigned char identity[TALLY_CPU_ACC_MOST];
     uint64_t first, place;
     plan->kernels->identity(&plan->context, 1, identity);
-    tally_cpu_split(plan, identity, 1, 0, &first, &place);
-    plan->device->scans->fill(&first, tally_dtype_size(plan->lifted.carry), width, false, carry);
-    if (plan->lifted.parts == TALLY_CPU_PLACE)
-        plan->device->scans->fill(&place, sizeof place, width, false, second);
+    tally_cpu_split(plan, identity, 1, 0, plan->lifted.type, &first, &place);
+    plan->device->scans->fill(&first, plan->lifted.bytes, width, false, carry);
+    if (plan->lifted.second)
+        plan->device->scans->fill(&place, plan->lifted.second_bytes, width, false, second);
 }
 
 /* Whether what some rows leave to the next ones is folded: as many rows as a block of a run has elements. f32 is
@@ -282,6 +287,15 @@ static bool folds_columns(const tally_cpu_plan *plan, uint64_t length) {
            length > TALLY_CPU_LIFTED_BLOCK;
 }
 
+/* Whether nothing is the same for the operator and for the scan of its numbers. Exclusive scans give it: the largest
+ * magnitude of nothing is 0, and whether all of it is not 0 is 1. */
+static bool starts_as_its_scan(const tally_cpu_plan *plan, bool exclusive) {
+    const tally_monoid_class kind = tally_class_of(plan->base.computation.monoid);
+    const bool is_number =
+        kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_TOTAL || kind == TALLY_CLASS_COUNT;
+    return !exclusive || (is_number && plan->base.computation.desc.op != TALLY_ALL);
+}
+
 /* Columns of which a block holds some rows. */
 static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
@@ -289,29 +303,33 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const uint64_t width = s->width;
     const size_t bytes = plan->lifted.bytes;
-    const bool to_results = width == s->stride && plan->lifted.truths && tally_cpu_writes_results(plan);
+    const bool to_results = tally_cpu_writes_results(plan);
+    const uint64_t out_stride = to_results ? s->stride : width;
     const bool folds_carry = folds_columns(plan, s->length);
-    uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
+    _Alignas(64) uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
+    /* one block without anything before or after it */
+    const bool is_all =
+        !s->acc && !places && s->rows <= block_elements(plan) / width && starts_as_its_scan(plan, how.exclusive);
     if (s->acc)
-        tally_cpu_split(plan, s->acc, width, before, carry, second);
-    else
+        tally_cpu_split(plan, s->acc, width, before, plan->lifted.type, carry, second);
+    else if (!is_all)
         start_carries(plan, width, carry, second);
     for (uint64_t done = 0, folded = 0, rows; done < s->rows; done += rows) {
         if (folds_carry && done == folded) { /* now: 'out' may be x */
             const uint64_t some = least(s->rows - done, TALLY_CPU_LIFTED_BLOCK);
-            tally_cpu_split(plan, s->acc, width, before, carry, second);
+            tally_cpu_split(plan, s->acc, width, before, plan->lifted.type, carry, second);
             fold_rows(plan, s, c->reverse ? s->rows - done - some : done, some);
             folded += some;
         }
         rows = least((folds_carry ? folded : s->rows) - done, block_elements(plan) / width);
         const uint64_t row = c->reverse ? s->rows - done - rows : done;
         const void *lifted = lift_rows(plan, s, row, rows, block);
-        void *const scanned = to_results ? tally_at_mutable(s->out, row * width, bytes)
+        void *const scanned = to_results ? tally_at_mutable(s->out, row * s->stride, bytes)
                                          : tally_at_mutable(block->scanned, places && !c->reverse ? width : 0, bytes);
         if (places && !c->reverse)
             memcpy(block->scanned, carry, width * bytes);
-        plan->lifted.scan->columns(lifted, rows, width, width, how, carry, scanned);
+        plan->lifted.scan->columns(lifted, rows, width, width, how, is_all ? NULL : carry, out_stride, scanned);
         if (places && !c->reverse) {
             follow_of(plan)->columns(block->scanned, scanned, rows, width, s->index + row, (int64_t *)second,
                                      block->second);
@@ -323,7 +341,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
             lifted = block->narrow;
         }
         if (plan->lifted.second && !follows_place(plan))
-            plan->lifted.second->columns(lifted, rows, width, width, how, second, block->second);
+            plan->lifted.second->columns(lifted, rows, width, width, how, is_all ? NULL : second, width, block->second);
         if (!to_results)
             lower_rows(plan, s, row, rows, scanned, done == 0, block);
     }
@@ -331,10 +349,58 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         tally_cpu_join(plan, carry, second, width, before + s->rows, s->acc);
 }
 
+/* ---- small planes ---- */
+
+/* Those whose rows fill a vector, and lifted ones that would not be packed. (ns an element packed, and so: sums of f32
+ * in 10 x 20 and 3 x 100 0.20, 0.17 and 0.11, 0.12, largest of i8 in 5 x 100 0.087 and 0.041, all of u8 in 2 x 208
+ * 0.100 and 0.035; of narrower rows sums of f32 in 10 x 12 and 10 x 7 0.18, 0.23 and 0.18, 0.38; minmax of bf16 in 9 x
+ * 22 0.36 and 0.45. Counts of f32 in 173 x 2 0.46 and 0.30.) */
+enum { LEAST_PLANE_ROW = 64 };
+
+bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t width, bool are_packed) {
+    const tally_cpu_lifted *l = &plan->lifted;
+    const tally_computation *c = &plan->base.computation;
+    const size_t bytes = plan->direct ? c->out_bytes : l->bytes;
+    const bool is_wide = width * bytes >= LEAST_PLANE_ROW;
+    if (plan->direct)
+        return is_wide && rows * width <= TALLY_CPU_LIFTED_BLOCK;
+    return l->scan && l->parts == TALLY_CPU_NUMBER && !tally_cpu_lowers_by_count(plan) &&
+           starts_as_its_scan(plan, c->desc.form == TALLY_EXCLUSIVE_SCAN) &&
+           2 * rows * width <= TALLY_CPU_LIFTED_BLOCK && (is_wide || (bytes >= sizeof(uint32_t) && !are_packed));
+}
+
+void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t planes, uint64_t rows,
+                           uint64_t width, unsigned worker, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const bool to_results = plan->direct || tally_cpu_writes_results(plan);
+    const tally_cpu_direct_scan *const scan = plan->direct ? plan->direct : plan->lifted.scan;
+    const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
+    const size_t bytes = plan->direct ? c->out_bytes : plan->lifted.bytes;
+    const size_t from_bytes = plan->direct ? c->in_bytes : plan->lifted.bytes;
+    tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
+    const uint64_t elements = rows * width, at_once = plan->direct ? planes : block_elements(plan) / elements;
+    for (uint64_t done = 0, some; done < planes; done += some) {
+        some = least(planes - done, at_once);
+        const uint64_t first = done * elements, n = some * elements;
+        const void *from = tally_at(x, first, c->in_bytes);
+        void *const to = tally_at_mutable(out, first, c->out_bytes), *const scanned = to_results ? to : block->scanned;
+        if (!plan->direct)
+            from = tally_cpu_lift(plan, from, tally_at(y, first, c->in_bytes), n, block);
+        for (uint64_t plane = 0; plane < some; plane++)
+            scan->columns(tally_at(from, plane * elements, from_bytes), rows, width, width, how, NULL, width,
+                          tally_at_mutable(scanned, plane * elements, bytes));
+        if (!to_results)
+            tally_cpu_lower_prefixes(plan, scanned, NULL, n, (tally_counts){NULL, 0, 0}, to);
+    }
+}
+
 /* Rows of more columns are faster one by one by fold_columns, in the elements' own width: 192 columns of i8 took 0.06
  * ns an element so, 0.11 lifted; 48 took 0.44 and 0.13. Floats of 16 bits are converted in either case. */
 enum {
     WIDE_COLUMNS = 96,
+    /* bytes of a row whose prefixes are written where the results go (60 rows: sumsq of f32 in 150 and 300 columns
+       0.20, 0.17 and 0.13, 0.13, norm1 of i32 in 150 0.20 and 0.17; dot of f64 in 200 0.18 and 0.20) */
+    WIDE_RESULTS = 1200,
     WIDE_PAIRS = 32, /* minmax of f32: 62 columns took 0.32 ns an element one by one, 0.39 lifted */
     /* Accumulators are converted before and after, which pays for some rows only: 2 rows of 43 columns of f32 took 0.73
      * ns an element (minmax: 0.61) one by one, 0.78 (1.49) lifted. */
@@ -348,20 +414,27 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
         return false;
     if (plan->lifted.truths)
         return true;
+    if (tally_cpu_writes_results(plan) && plan->lifted.bytes >= sizeof(uint32_t) &&
+        inner * plan->lifted.bytes <= WIDE_RESULTS)
+        return true;
     return inner < (parts == TALLY_CPU_EXTREMES ? WIDE_PAIRS : WIDE_COLUMNS) ||
            tally_cpu_is_half(plan->base.computation.desc.in) || follows_place(plan);
 }
 
-bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows) {
+bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
     const bool halves = plan->lifted.folds_carry && tally_cpu_is_half(plan->base.computation.desc.in);
-    return plan->lifted.scan && rows > 1 &&
-           (plan->lifted.truths || follows_place(plan) || (halves && !folds_columns(plan, rows)));
+    return plan->lifted.scan && rows > 1 && !folds_columns(plan, rows) &&
+           (plan->lifted.truths || follows_place(plan) || halves || tally_cpu_lifts_columns(plan, rows, inner));
 }
+
+/* So many rows are all in one block, of fewer columns. */
+enum { MOST_AT_ONCE = 4 };
 
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
-    const uint64_t room = plan->lifted.truths ? TALLY_CPU_LIFTED_TRUTHS : TALLY_CPU_LIFTED_COLUMNS;
+    const uint64_t most_room = plan->lifted.truths ? TALLY_CPU_LIFTED_TRUTHS : TALLY_CPU_LIFTED_COLUMNS;
+    const uint64_t room = rows <= MOST_AT_ONCE ? least(most_room, block_elements(plan) / rows) : most_room;
     const uint64_t most_columns = divide_up(width, divide_up(width, room));
     for (uint64_t first = 0; first < width; first += most_columns) {
         const columns some = {.x = tally_at(x, first, c->in_bytes),
@@ -414,7 +487,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     const uint64_t most_rows = least(rows, block_elements(plan) / extent);
     tally_cpu_carry from;
-    tally_cpu_split(plan, start, 1, 0, &from.first, &from.second);
+    tally_cpu_split(plan, start, 1, 0, plan->lifted.carry, &from.first, &from.second);
     uint32_t *const numbers = (uint32_t *)block->counts;
     if (places)
         for (uint64_t r = 0; r < most_rows; r++)

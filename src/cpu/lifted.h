@@ -58,13 +58,21 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
 bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner);
 
 /* Whether it is without accumulators, for columns that start from nothing and leave nothing. */
-bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows);
+bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner);
 
 /* 'rows' rows of 'width' columns that begin 'stride' elements apart; the first is number 'index' of 'length'.
  * acc[width] is the value before them and becomes the value after them; NULL: there is nothing before them, and what is
  * after them does not count. */
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
+
+/* Whether the next one is the way for planes of so many rows and columns, which may else be packed. */
+bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t width, bool are_packed);
+
+/* Packed planes of 'rows' rows of 'width' columns, each of which starts from nothing, whose elements are lifted or not.
+ */
+void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t planes, uint64_t rows,
+                           uint64_t width, unsigned worker, void *out);
 
 /* Whether prefixes are written where the results are to be: they have their width, and integers are no wider. */
 bool tally_cpu_writes_results(const tally_cpu_plan *plan);

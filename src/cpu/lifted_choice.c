@@ -121,6 +121,17 @@ static void choose(tally_cpu_plan *plan) {
             .truths = true};
         return;
     }
+    const bool halves_to_others =
+        tally_cpu_is_half(c->desc.in) && tally_cpu_is_half(c->desc.out) && c->desc.in != c->desc.out;
+    if (c->monoid == TALLY_MONOID_maxabs && tally_dtype_is_float(c->desc.in) && !halves_to_others &&
+        plan->device->scans->narrow(TALLY_U16, TALLY_MONOID_max)) {
+        const tally_dtype bits = c->in_bytes == 2 ? TALLY_U16 : c->in_bytes == 4 ? TALLY_I32 : TALLY_I64;
+        plan->lifted = (tally_cpu_lifted){.scan = tally_cpu_same_scan(plan->device, bits, TALLY_MONOID_max),
+                                          .type = c->desc.in,
+                                          .carry = c->desc.in,
+                                          .magnitudes = true};
+        return;
+    }
     const bool as_they_are = plan->direct && plan->direct->groups;
     const bool in_f32 = suits_f32(c, acc);
     const tally_monoid monoid = combining(c->monoid);

@@ -189,8 +189,8 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
     tally_cpu_start(plan, r->initial, block->narrow);
-    tally_cpu_split(plan, block->narrow, 1, 0, &start.first, &start.second);
-    tally_cpu_split(plan, carry, 1, number, &value.first, &value.second);
+    tally_cpu_split(plan, block->narrow, 1, 0, plan->lifted.carry, &start.first, &start.second);
+    tally_cpu_split(plan, carry, 1, number, plan->lifted.carry, &value.first, &value.second);
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);

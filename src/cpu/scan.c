@@ -8,6 +8,7 @@
 
 #include "core/arithmetic.h"
 #include "cpu/columns.h"
+#include "cpu/components.h"
 #include "cpu/exact.h"
 #include "cpu/lifted.h"
 #include "cpu/logsumexp_running.h"
@@ -62,6 +63,13 @@ static const void *element_at(const scan *s, const void *base, uint64_t element)
 static void *result_at(const scan *s, uint64_t element) {
     const tally_computation *c = &s->plan->base.computation;
     return tally_at_mutable(s->out, element, c->out_bytes * c->per_result);
+}
+
+static tally_cpu_scan_options options_of(const scan *s, uint64_t elements) {
+    const tally_computation *c = &s->plan->base.computation;
+    return (tally_cpu_scan_options){.reverse = c->reverse,
+                                    .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
+                                    .stream = s->stream && elements >= TALLY_CPU_LEAST_STREAMED};
 }
 
 /* The scan with a copy of elements first .. first + n - 1 instead of the input, if NaNs are left out. */
@@ -123,11 +131,9 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         return;
     }
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
-        const tally_computation *c = &s->plan->base.computation;
         uint64_t first = task * s->tile;
         tally_cpu_start(s->plan, s->initial, acc);
-        s->plan->direct->rows(element_at(s, s->x, first * s->extent), end - first, s->extent,
-                              (tally_cpu_scan_options){c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, s->stream, 0},
+        s->plan->direct->rows(element_at(s, s->x, first * s->extent), end - first, s->extent, options_of(s, UINT64_MAX),
                               acc, result_at(s, first * s->extent));
         return;
     }
@@ -269,15 +275,19 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     const tally_computation *c = &plan->base.computation;
     bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     uint64_t element = (group * s->extent + first) * s->inner + column;
-    const tally_cpu_scan_options how = {c->reverse, exclusive, s->stream && rows * width >= TALLY_CPU_LEAST_STREAMED,
-                                        0};
+    const tally_cpu_scan_options how = options_of(s, rows * width);
     if (c->exact) {
         tally_cpu_exact_scan_columns(plan, element_at(s, s->x, element), rows, width, s->inner, how, acc,
                                      result_at(s, element));
         return;
     }
     if (plan->direct) {
-        plan->direct->columns(element_at(s, s->x, element), rows, width, s->inner, how, acc, result_at(s, element));
+        void *const values = tally_at_mutable(acc, width, plan->acc_bytes);
+        const tally_dtype type = plan->kernels->acc_type;
+        tally_cpu_convert_numbers(plan, type, c->desc.out, acc, width, values);
+        plan->direct->columns(element_at(s, s->x, element), rows, width, s->inner, how, values, s->inner,
+                              result_at(s, element));
+        tally_cpu_convert_numbers(plan, c->desc.out, type, values, width, acc);
         return;
     }
     if (tally_cpu_lifts_columns(plan, s->extent, s->inner)) {
@@ -332,15 +342,20 @@ static void start_columns(const scan *s, uint64_t column, uint64_t width, void *
 }
 
 static bool starts_from_nothing(const scan *s) {
-    return !s->before && !s->initial && !s->plan->direct && !s->plan->base.computation.exact;
+    return !s->before && !s->initial && !s->plan->base.computation.exact;
 }
 
 /* As start_columns and scan_columns for all rows of a group. */
 static void scan_whole_columns(const scan *s, uint64_t group, uint64_t column, uint64_t width, unsigned worker,
                                void *acc) {
     const tally_cpu_plan *plan = s->plan;
-    if (starts_from_nothing(s) && tally_cpu_lifts_whole_columns(plan, s->extent)) {
-        const uint64_t element = group * s->extent * s->inner + column;
+    const uint64_t element = group * s->extent * s->inner + column;
+    if (starts_from_nothing(s) && plan->direct) {
+        plan->direct->columns(element_at(s, s->x, element), s->extent, width, s->inner,
+                              options_of(s, s->extent * width), NULL, s->inner, result_at(s, element));
+        return;
+    }
+    if (starts_from_nothing(s) && tally_cpu_lifts_whole_columns(plan, s->extent, s->inner)) {
         tally_cpu_lifted_columns(plan, element_at(s, s->x, element), element_at(s, s->y, element), s->extent, width,
                                  s->inner, s->index, s->length, worker, NULL, result_at(s, element));
         return;
@@ -405,6 +420,19 @@ static size_t packed_groups(const scan *s) {
         return 0;
     const size_t groups = tally_cpu_packed_groups(s->extent, s->inner, bytes, TALLY_CPU_SMALL_SCAN);
     return groups < 4 ? 0 : groups;
+}
+
+static bool takes_planes(const scan *s) {
+    return s->outer >= 4 && s->inner > 1 && starts_from_nothing(s) && !s->plan->staging_bytes &&
+           tally_cpu_scans_planes(s->plan, s->extent, s->inner, packed_groups(s) > 0);
+}
+
+/* Small planes as they are, many by one call. */
+static void planes_task(void *job, size_t task, unsigned worker) {
+    const scan *s = job;
+    const uint64_t first = task * s->each, element = first * s->extent * s->inner;
+    tally_cpu_scan_planes(s->plan, element_at(s, s->x, element), element_at(s, s->y, element),
+                          least(s->each, s->outer - first), s->extent, s->inner, worker, result_at(s, element));
 }
 
 /* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */
@@ -489,17 +517,24 @@ static void rows_task(void *job, size_t task, unsigned worker) {
 
 static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     const size_t in_bytes = plan->base.computation.in_bytes;
-    if ((s->each = packed_groups(s)) != 0) {
-        tally_status enough = tally_cpu_worker_scratch(plan, packed_bytes(s));
-        if (enough == TALLY_OK)
-            tally_pool_run(plan->device->pool, divide_up(s->outer, s->each), packed_task, s);
-        return enough;
-    }
-    uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, TILE_ROW_BYTES / in_bytes), LEAST_TILE);
-    if (starts_from_nothing(s) && s->inner <= TALLY_CPU_LIFTED_TRUTHS && tally_cpu_lifts_whole_columns(plan, s->extent))
-        tile_most = s->inner; /* whole rows are lifted at once, and scanned to the results */
     const uint64_t elements = s->outer * s->extent * s->inner, whole = TALLY_CPU_SCAN_BYTES / in_bytes;
     const uint64_t task = tally_cpu_scan_task(plan, elements, whole);
+    tally_status status;
+    if (takes_planes(s)) {
+        s->each = most(least(task, TALLY_CPU_TASK_BYTES / in_bytes) / (s->extent * s->inner), 1);
+        if ((status = tally_cpu_worker_scratch(plan, tally_cpu_run_bytes(plan))) == TALLY_OK)
+            tally_pool_run(plan->device->pool, divide_up(s->outer, s->each), planes_task, s);
+        return status;
+    }
+    if ((s->each = packed_groups(s)) != 0) {
+        if ((status = tally_cpu_worker_scratch(plan, packed_bytes(s))) == TALLY_OK)
+            tally_pool_run(plan->device->pool, divide_up(s->outer, s->each), packed_task, s);
+        return status;
+    }
+    uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, TILE_ROW_BYTES / in_bytes), LEAST_TILE);
+    if (starts_from_nothing(s) && s->inner <= TALLY_CPU_LIFTED_TRUTHS &&
+        tally_cpu_lifts_whole_columns(plan, s->extent, s->inner))
+        tile_most = s->inner; /* whole rows are lifted at once, and scanned to the results */
     s->chunk = most(most(task, least(LEAST_ROWS * s->inner, whole)) / s->inner, 1);
     s->chunks = divide_up(s->extent, s->chunk);
     const uint64_t parts = least(s->inner / SHARED_COLUMNS, FEW_TILES);
@@ -515,8 +550,7 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     uint64_t room = tally_cpu_columns_room(s->inner) + 2 * s->inner;
     s->turned = turns_columns(s) && s->tiles == 1;
     const size_t accumulators = (size_t)(few_tasks ? room : 2 * s->tile) * plan->acc_bytes;
-    tally_status status = tally_cpu_worker_scratch(plan, work_bytes(s) + accumulators);
-    if (status != TALLY_OK)
+    if ((status = tally_cpu_worker_scratch(plan, work_bytes(s) + accumulators)) != TALLY_OK)
         return status;
     if (!few_tasks) {
         s->each = most(least(task, TALLY_CPU_TASK_BYTES / in_bytes) / (s->extent * s->tile), 1);

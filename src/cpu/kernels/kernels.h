@@ -96,10 +96,11 @@ typedef struct tally_cpu_direct_scan {
     void (*scan)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
     /* 'rows' packed rows of 'extent' elements, a few vectors each, from *acc */
     void (*rows)(const void *x, size_t rows, size_t extent, tally_cpu_scan_options how, const void *acc, void *out);
-    /* 'width' columns of 'rows' rows that begin 'stride' elements apart; acc[width] is what came before and becomes
-     * what comes after */
-    void (*columns)(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how, void *acc,
-                    void *out);
+    /* 'width' columns of 'rows' rows that begin 'stride' elements apart, those of the results 'out_stride';
+     * before[width], output elements, is what came before and becomes what comes after; NULL: nothing came before, and
+     * what comes after does not count */
+    void (*columns)(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how, void *before,
+                    size_t out_stride, void *out);
     /* n elements of neighbouring groups: heads[i] is -1 where a group begins in the direction of the scan, else 0. Each
      * group starts from *start. *acc is the value before the first element and becomes the one after the last. Only
      * reverse and exclusive count. NULL for output wider than the input */

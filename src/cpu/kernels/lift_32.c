@@ -112,3 +112,22 @@ void PASTE4(tally_cpu_truths, _, TALLY_LEVEL, )(const void *x, size_t n, size_t 
         truths_64(x, n, bits, to);
     }
 }
+
+#define DEFINE_MAGNITUDES(bits)                                                                                        \
+    static void magnitudes_##bits(const e_u##bits *restrict x, size_t n, e_u##bits *restrict to) {                     \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            to[i] = x[i] & (s_u##bits)((s_u##bits) - 1 >> 1);                                                          \
+    }
+DEFINE_MAGNITUDES(16)
+DEFINE_MAGNITUDES(32)
+DEFINE_MAGNITUDES(64)
+
+tally_cpu_magnitudes PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, );
+void PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, )(const void *x, size_t n, size_t bytes, void *to) {
+    if (bytes == 2)
+        magnitudes_16(x, n, to);
+    else if (bytes == 4)
+        magnitudes_32(x, n, to);
+    else
+        magnitudes_64(x, n, to);
+}

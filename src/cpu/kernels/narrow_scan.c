@@ -210,24 +210,68 @@ ALWAYS_INLINE void scan_wide_row(const narrow_scan *s, const char *x, size_t wid
     *last_before = last_after;
 }
 
+/* A few rows with nothing before them, as in scan.h. */
+enum { FEW_ROWS = 4 };
+ALWAYS_INLINE void scan_fresh_rows(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride,
+                                   size_t out_stride, char *out) {
+    const size_t last = width - VECTOR_BYTES;
+    v_u8 last_was = s->flip;
+    bool has_values = false;
+    for (size_t k = 0; k < rows; k++) {
+        const size_t row = s->reverse ? rows - 1 - k : k, from = s->exclusive ? s->reverse ? row + 1 : row - 1 : row;
+        char *const to = out + row * out_stride;
+        const char *const values = s->reverse ? to + out_stride : to - out_stride;
+        const bool is_first = s->exclusive && k == 0;
+        if (!is_first)
+            last_was = combined(s, last_was ^ s->flip, read_vector(s, x + from * stride + last)) ^ s->flip;
+        for (size_t j = 0; j < last; j += VECTOR_BYTES) {
+            v_u8 v = s->flip;
+            if (has_values)
+                memcpy(&v, values + j, sizeof v);
+            if (!is_first)
+                v = combined(s, v ^ s->flip, read_vector(s, x + from * stride + j)) ^ s->flip;
+            memcpy(to + j, &v, sizeof v);
+        }
+        has_values = !is_first;
+        memcpy(to + last, &last_was, sizeof last_was);
+    }
+}
+
+static void copy_flipped(const narrow_scan *s, const char *from, size_t width, char *to) {
+    for (size_t j = 0, part; j < width; j += part) {
+        part = width - j < VECTOR_BYTES ? width - j : VECTOR_BYTES;
+        store_bytes(to + j, read_part(s, from + j, part), part);
+    }
+}
+
 ALWAYS_INLINE void scan_wide_columns(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride,
-                                     bool stream, char *before, char *out) {
-    _Alignas(64) char buffer[BUFFER];
-    const size_t last = width - VECTOR_BYTES, most = !stream ? rows : width == stride ? BUFFER / width : 1;
+                                     bool stream, char *before, size_t out_stride, char *out) {
+    if (!before && rows <= FEW_ROWS && !stream && !(s->exclusive && x == out)) {
+        scan_fresh_rows(s, x, rows, width, stride, out_stride, out);
+        return;
+    }
+    _Alignas(64) char own[BUFFER], buffer[BUFFER]; /* of own[], the bits are flipped */
+    const size_t last = width - VECTOR_BYTES, most = !stream ? rows : width == out_stride ? BUFFER / width : 1;
+    if (before)
+        copy_flipped(s, before, width, own);
+    for (size_t j = 0; !before && j < width; j += VECTOR_BYTES)
+        memset(own + j, 0, VECTOR_BYTES);
     v_u8 last_before;
-    memcpy(&last_before, before + last, sizeof last_before);
+    memcpy(&last_before, own + last, sizeof last_before);
     for (size_t done = 0, block; done < rows; done += block) {
         block = rows - done < most ? rows - done : most;
-        const size_t at = (s->reverse ? rows - done - block : done) * stride;
-        char *const to = stream ? buffer : out + at;
+        const size_t first = s->reverse ? rows - done - block : done;
+        char *const to = stream ? buffer : out + first * out_stride;
         for (size_t k = 0; k < block; k++) {
-            const size_t row = (s->reverse ? block - 1 - k : k) * stride;
-            scan_wide_row(s, x + at + row, width, before, &last_before, to + row);
+            const size_t row = s->reverse ? block - 1 - k : k;
+            scan_wide_row(s, x + (first + row) * stride, width, own, &last_before, to + row * out_stride);
         }
         if (stream)
-            stream_bytes(out + at, buffer, block * width);
+            stream_bytes(out + first * out_stride, buffer, block * width);
     }
-    memcpy(before + last, &last_before, sizeof last_before);
+    memcpy(own + last, &last_before, sizeof last_before);
+    if (before)
+        copy_flipped(s, own, width, before);
 }
 
 /* How a row of less than a vector is read. Whole vectors would mostly cross the ends of cache lines, so rows of up to
@@ -283,20 +327,22 @@ ALWAYS_INLINE bool fill_settled(const narrow_scan *s, const char *x, size_t n, s
 /* Rows of less than a vector: a vector takes one, with bytes behind it that mean nothing. Results wait in slots of a
  * vector each until a block is done, since out may be x. */
 ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride,
-                                    char *carried, char *out) {
-    v_u8 slots[SLOTS], before;
+                                    char *carried, size_t out_stride, char *out) {
+    v_u8 slots[SLOTS], before = {0};
     char pattern[PATTERN];
     bool is_settled = false, is_repeated = false; /* the last block changed nothing; pattern[] has the running values */
-    load_bytes(carried, width, &before);
+    if (carried)
+        before = read_part(s, carried, width);
     const bool in_16 = width <= 16;
     /* Beside other columns every row is read as it is: what is next to it is another thread's. */
-    const size_t ends = stride == width ? ((in_16 ? 16 : VECTOR_BYTES) - 1) / width : rows;
+    const size_t past = ((in_16 ? 16 : VECTOR_BYTES) - 1) / width, ends = stride == width ? past : rows;
+    const size_t out_ends = out_stride == width ? past : rows;
     const size_t safe = rows > ends ? rows - ends : 0;
     const ptrdiff_t next = s->reverse ? -1 : 1, step = next * (ptrdiff_t)stride;
     for (size_t done = 0, block; done < rows; done += block) {
         block = rows - done < SLOTS ? rows - done : SLOTS;
         const size_t first = s->reverse ? rows - done - block : done, end = first + block;
-        if (is_settled && stride == width && block == SLOTS) {
+        if (is_settled && stride == width && out_stride == width && block == SLOTS) {
             if (!is_repeated)
                 repeat_row(before, width, pattern);
             is_repeated = fill_settled(s, x + first * width, block * width, width, pattern, out + first * width);
@@ -319,9 +365,9 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
             else
                 scan_slots(s, from, count, width, step, BY_VECTOR, &before, next, slots + row);
         }
-        const size_t whole = block > ends ? block - ends : 0;
+        const size_t whole = block > out_ends ? block - out_ends : 0;
         is_settled = (s->op == OR || s->op == LARGER) && !any_bit((v_u64)((was ^ before) & first_bytes(width)));
-        char *const to = out + first * stride;
+        char *const to = out + first * out_stride;
         if (in_16)
             for (size_t row = 0; row < whole; row++)
                 memcpy(to + row * width, &slots[row], 16);
@@ -329,63 +375,22 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
             for (size_t row = 0; row < whole; row++)
                 memcpy(to + row * width, &slots[row], sizeof *slots);
         for (size_t row = whole; row < block; row++)
-            store_bytes(to + row * stride, slots[row], width);
+            store_bytes(to + row * out_stride, slots[row], width);
     }
-    store_bytes(carried, before, width);
+    if (carried)
+        store_bytes(carried, before ^ s->flip, width);
 }
 
-static void flip_bytes(v_u8 flip, size_t n, char *values) {
-    for (size_t j = 0; j < n; j += VECTOR_BYTES) {
-        v_u8 v;
-        memcpy(&v, values + j, sizeof v);
-        v ^= flip;
-        memcpy(values + j, &v, sizeof v);
-    }
-}
-
-/* to[n] = running values as elements, their bits flipped. A value is an element, or a sum of 64 bits. */
-static void take_values(const void *acc, size_t acc_bytes, size_t n, size_t bytes, v_u8 flip, char *to) {
-    const e_u64 *const sums = acc;
-    if (acc_bytes == bytes)
-        memcpy(to, acc, n * bytes);
-    else if (bytes == 1)
-        for (size_t j = 0; j < n; j++)
-            ((e_u8 *)to)[j] = (s_u8)sums[j];
-    else
-        for (size_t j = 0; j < n; j++)
-            ((e_u16 *)to)[j] = (s_u16)sums[j];
-    flip_bytes(flip, n * bytes, to);
-}
-
-/* The other way round. */
-static void give_values(char *values, size_t n, size_t bytes, v_u8 flip, void *acc, size_t acc_bytes) {
-    e_u64 *const sums = acc;
-    flip_bytes(flip, n * bytes, values);
-    if (acc_bytes == bytes)
-        memcpy(acc, values, n * bytes);
-    else if (bytes == 1)
-        for (size_t j = 0; j < n; j++)
-            sums[j] = ((const e_u8 *)values)[j];
-    else
-        for (size_t j = 0; j < n; j++)
-            sums[j] = ((const e_u16 *)values)[j];
-}
-
-/* acc[width] are running values of acc_bytes each. */
+/* carried[width] are running values, or NULL. */
 ALWAYS_INLINE void scan_columns(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride,
-                                bool stream, char *acc, size_t acc_bytes, char *out) {
-    _Alignas(64) char values[BUFFER];
-    const size_t most = BUFFER / s->bytes;
+                                bool stream, char *carried, size_t out_stride, char *out) {
     for (size_t first = 0, tile; first < width; first += tile) {
-        tile = width - first < most ? width - first : most;
-        const char *const from = x + first * s->bytes;
-        char *const to = out + first * s->bytes;
-        take_values(acc + first * acc_bytes, acc_bytes, tile, s->bytes, s->flip, values);
-        if (tile * s->bytes < VECTOR_BYTES)
-            scan_few_columns(s, from, rows, tile * s->bytes, stride * s->bytes, values, to);
+        tile = width - first < BUFFER ? width - first : BUFFER;
+        char *const before = carried ? carried + first : NULL;
+        if (tile < VECTOR_BYTES)
+            scan_few_columns(s, x + first, rows, tile, stride, before, out_stride, out + first);
         else
-            scan_wide_columns(s, from, rows, tile * s->bytes, stride * s->bytes, stream, values, to);
-        give_values(values, tile, s->bytes, s->flip, acc + first * acc_bytes, acc_bytes);
+            scan_wide_columns(s, x + first, rows, tile, stride, stream, before, out_stride, out + first);
     }
     if (stream)
         end_stream();
@@ -445,12 +450,12 @@ ALWAYS_INLINE v_u8 flips_of(operation op, size_t bytes, s_u16 flip) {
         scan_rows(&s, x, rows, extent *bytes, how, from, out);                                                         \
     }                                                                                                                  \
     static void PASTE4(columns_, OPERATION, _, BYTES)(const void *x, size_t rows, size_t width, size_t stride,         \
-                                                      tally_cpu_scan_options how, void *acc, size_t acc_bytes,         \
-                                                      s_u16 flip, void *out) {                                         \
+                                                      tally_cpu_scan_options how, s_u16 flip, void *before,            \
+                                                      size_t out_stride, void *out) {                                  \
         const operation op = OPERATION;                                                                                \
         const size_t bytes = BYTES;                                                                                    \
         const narrow_scan s = {op, bytes, how.reverse, how.exclusive, flips_of(op, bytes, flip)};                      \
-        scan_columns(&s, x, rows, width, stride, how.stream, acc, acc_bytes, out);                                     \
+        scan_columns(&s, x, rows, width *bytes, stride *bytes, how.stream, before, out_stride *bytes, out);            \
     }                                                                                                                  \
     static s_u16 PASTE4(groups_, OPERATION, _, BYTES)(const void *x, const int8_t *heads, size_t n,                    \
                                                       tally_cpu_scan_options how, s_u16 start, s_u16 before,           \
@@ -480,8 +485,8 @@ DEFINE_OPERATIONS(2)
         rows_##OPERATION##_##BYTES(x, rows, extent, how, (s_u16)(*(const s_##acc_tag *)acc), FLIP, out);               \
     }                                                                                                                  \
     static void columns_##name(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how,    \
-                               void *acc, void *out) {                                                                 \
-        columns_##OPERATION##_##BYTES(x, rows, width, stride, how, acc, sizeof(s_##acc_tag), FLIP, out);               \
+                               void *before, size_t out_stride, void *out) {                                           \
+        columns_##OPERATION##_##BYTES(x, rows, width, stride, how, FLIP, before, out_stride, out);                     \
     }                                                                                                                  \
     static void groups_##name(const void *x, const int8_t *heads, size_t n, tally_cpu_scan_options how,                \
                               const void *start, void *acc, void *out) {                                               \

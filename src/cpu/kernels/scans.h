@@ -47,6 +47,9 @@ typedef struct tally_cpu_follow {
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
+/* to[i] = x[i] without its highest bit, elements of 2, 4 or 8 bytes */
+typedef void tally_cpu_magnitudes(const void *x, size_t n, size_t bytes, void *to);
+
 typedef const tally_cpu_direct_scan *tally_cpu_narrow_scan_for(tally_dtype type, tally_monoid monoid);
 
 /* numbers[k] = that of element k in its group, from 'first' on. heads[k] is -1 where a
@@ -109,6 +112,7 @@ typedef struct tally_cpu_scans {
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
+    tally_cpu_magnitudes *magnitudes;
     const tally_cpu_follow *follow; /* by type, of 32 and 64 bits */
 } tally_cpu_scans;
 

@@ -276,7 +276,7 @@ ALWAYS_INLINE void fetch_near(const char *from, size_t bytes) {
 }
 
 /* Copies to any address. */
-ALWAYS_INLINE void stream_bytes(void *to, const void *from, size_t bytes) {
+static __attribute__((noinline, unused)) void stream_bytes(void *to, const void *from, size_t bytes) {
     char *target = to;
     const char *source = from;
     size_t head = (size_t)(-(uintptr_t)target) % VECTOR_BYTES;
