@@ -355,7 +355,14 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
  * in 10 x 20 and 3 x 100 0.20, 0.17 and 0.11, 0.12, largest of i8 in 5 x 100 0.087 and 0.041, all of u8 in 2 x 208
  * 0.100 and 0.035; of narrower rows sums of f32 in 10 x 12 and 10 x 7 0.18, 0.23 and 0.18, 0.38; minmax of bf16 in 9 x
  * 22 0.36 and 0.45. Counts of f32 in 173 x 2 0.46 and 0.30.) */
-enum { LEAST_PLANE_ROW = 64 };
+enum {
+    LEAST_PLANE_ROW = 64,
+    /* Smaller ones take longer by a call for each: bytes of a plane, and elements where these are lifted (sums of f32
+     * in 2 x 20 and 3 x 30 0.23, 0.36 and 0.27, 0.18; dot of f32 in 3 x 22 0.31 and 0.35, norm2 of u32 in 2 x 70 0.36
+     * and 0.33). */
+    LEAST_PLANE = 192,
+    LEAST_LIFTED_PLANE = 128
+};
 
 bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t width, bool are_packed) {
     const tally_cpu_lifted *l = &plan->lifted;
@@ -363,9 +370,9 @@ bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t 
     const size_t bytes = plan->direct ? c->out_bytes : l->bytes;
     const bool is_wide = width * bytes >= LEAST_PLANE_ROW;
     if (plan->direct)
-        return is_wide && rows * width <= TALLY_CPU_LIFTED_BLOCK;
+        return is_wide && rows * width * bytes > LEAST_PLANE && rows * width <= TALLY_CPU_LIFTED_BLOCK;
     return l->scan && l->parts == TALLY_CPU_NUMBER && !tally_cpu_lowers_by_count(plan) &&
-           starts_as_its_scan(plan, c->desc.form == TALLY_EXCLUSIVE_SCAN) &&
+           starts_as_its_scan(plan, c->desc.form == TALLY_EXCLUSIVE_SCAN) && rows * width >= LEAST_LIFTED_PLANE &&
            2 * rows * width <= TALLY_CPU_LIFTED_BLOCK && (is_wide || (bytes >= sizeof(uint32_t) && !are_packed));
 }
 

@@ -4,6 +4,7 @@
 #include "core/dtype.h"
 #include "cpu/components.h"
 #include "cpu/lifted.h"
+#include "cpu/lower.h"
 
 /* How the monoids of one component lift and combine, as text. */
 static const struct {
@@ -121,9 +122,11 @@ static void choose(tally_cpu_plan *plan) {
             .truths = true};
         return;
     }
-    const bool halves_to_others =
-        tally_cpu_is_half(c->desc.in) && tally_cpu_is_half(c->desc.out) && c->desc.in != c->desc.out;
-    if (c->monoid == TALLY_MONOID_maxabs && tally_dtype_is_float(c->desc.in) && !halves_to_others &&
+    /* Magnitudes of 16 bits are no accumulators, from which results may have to be computed. */
+    const bool needs_wide =
+        tally_cpu_is_half(c->desc.in) &&
+        (!tally_cpu_result_is_number(plan) || (tally_cpu_is_half(c->desc.out) && c->desc.in != c->desc.out));
+    if (c->monoid == TALLY_MONOID_maxabs && tally_dtype_is_float(c->desc.in) && !needs_wide &&
         plan->device->scans->narrow(TALLY_U16, TALLY_MONOID_max)) {
         const tally_dtype bits = c->in_bytes == 2 ? TALLY_U16 : c->in_bytes == 4 ? TALLY_I32 : TALLY_I64;
         plan->lifted = (tally_cpu_lifted){.scan = tally_cpu_same_scan(plan->device, bits, TALLY_MONOID_max),
