@@ -423,10 +423,10 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
  * 0.98 and 1.06, of 60 1.17 and 1.08, of f64 1.21 and 1.29, 1.50 and 1.30; with AVX2 of 40 2.07 and 2.41, of 30 2.27
  * and 2.41; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
 enum {
-    MOST_GATHERED = 512,
+    MOST_GATHERED = 1024,
     SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
-    SHORT_SPREAD = 36,
-    SHORT_SPREAD_BY_MASKS = 72
+    SHORT_SPREAD = 60,
+    SHORT_SPREAD_BY_MASKS = 150
 };
 
 static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
@@ -440,7 +440,7 @@ typedef struct gathered {
     bool reverse;
     unsigned worker;
     /* of the block's elements from where the scan begins, and one more for an empty group at the end */
-    int8_t heads[TALLY_CPU_SPREAD_BLOCK + 1];
+    int8_t heads[TALLY_CPU_GROUPS_BLOCK + 1];
 } gathered;
 
 /* 'count' elements that end at 'at' in the direction of the scan. */
@@ -451,7 +451,7 @@ static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
         tally_cpu_spread_groups(r->plan, element_at(r, r->x, first), g->heads, count, g->worker, result_at(r, first));
     else if (count)
         tally_cpu_logsumexp_groups(r->plan, element_at(r, r->x, first), g->heads, count, result_at(r, first));
-    memset(g->heads, 0, sizeof g->heads);
+    memset(g->heads, 0, count + 1);
 }
 
 static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
@@ -460,6 +460,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
     boundaries b = {
         .level = r->plan->device->level, .stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     gathered g = {r, reverse, worker, {0}};
+    const uint64_t most_elements = tally_cpu_scans_spread(r->plan) ? TALLY_CPU_GROUPS_BLOCK : TALLY_CPU_SPREAD_BLOCK;
     uint64_t at = reverse ? s->end : s->begin, count = 0;
     for (uint64_t k = 0; k <= s->boundaries;) {
         /* pieces k .. , which end at the boundaries that are read; the last one ends where the stretch does */
@@ -470,7 +471,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
         for (size_t i = 0; i < pieces; i++, k++) {
             const uint64_t end = read[reverse ? pieces - 1 - i : i], n = reverse ? at - end : end - at;
             if (k > 0 && n <= MOST_GATHERED) {
-                if (count + n > TALLY_CPU_SPREAD_BLOCK) {
+                if (count + n > most_elements) {
                     scan_gathered(&g, at, count);
                     count = 0;
                 }

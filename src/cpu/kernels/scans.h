@@ -17,6 +17,8 @@ typedef struct tally_cpu_spread {
     bool root, reverse, narrow;
 } tally_cpu_spread;
 
+enum { TALLY_CPU_GROUPS_BLOCK = 4096 }; /* elements of groups that are scanned side by side */
+
 /* The accumulators of neighbouring columns, which have as many elements each. */
 enum { TALLY_CPU_MOMENTS_STRIP = 64, TALLY_CPU_SCANNED_ROWS = 8 };
 typedef struct tally_cpu_moments_strip {
@@ -79,13 +81,14 @@ typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
      */
     void (*fill)(const void *value, size_t bytes, size_t n, bool stream, void *to);
-    /* out[0 .. n - 1] = results of a run of doubles, as doubles (floats if how.narrow) at any address; *acc is the
-     * value before them and becomes the one after them. The number of elements that are done is returned: fewer than n
-     * if a square overflows or one is not finite. out may be x. */
+    /* out[0 .. n - 1] = results of a run, forward; *acc is the value before them and becomes the one after them.
+     * Elements and results are f32 if how.narrow, else f64, at any address; out may be x. The number of elements that
+     * are done is returned: fewer than n if a square overflows or one is not finite. */
     size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
-    /* x becomes such results of whole groups, forward and as doubles. numbers[k] is that of element k in its group,
-     * from 1 on; n is a multiple of 8. False if a square overflows or an element is not finite. */
-    bool (*moments_of_groups)(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how);
+    /* The same of whole groups, TALLY_CPU_GROUPS_BLOCK elements at most; heads[k] is -1 where a group begins, else 0. A
+     * vector behind x is read, too: zeros, say. out is not x. False if a square overflows or an element is not finite.
+     */
+    bool (*moments_of_groups)(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out);
     const tally_cpu_running_exps *running_exps;
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
      * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
