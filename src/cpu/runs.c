@@ -303,8 +303,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
         const uint64_t length =
             may_be_equal && batch >= LEAST_EQUAL ? tally_cpu_equal_length(r->plan, numbers, batch) : 0;
         if (by_scan && length == 0) {
-            tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, worker,
-                                   result_at(r, s->first_result + done));
+            tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, result_at(r, s->first_result + done));
             done += batch;
             continue;
         }

@@ -124,6 +124,20 @@ void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const in
         tally_cpu_give_block(plan, results, n, type, out);
 }
 
+bool tally_cpu_spread_reduce(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
+                             const uint64_t *offsets, size_t count, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_spread how = spread_of(plan);
+    const tally_dtype type = how.narrow ? TALLY_F32 : TALLY_F64;
+    _Alignas(64) double numbers[BLOCK + PADDING], results[TALLY_CPU_BATCH];
+    tally_cpu_convert_numbers(plan, c->desc.in, type, x, n, numbers);
+    memset((char *)numbers + n * tally_dtype_size(type), 0, PADDING * sizeof *numbers);
+    if (!plan->device->scans->reduce_groups(numbers, heads, n, offsets, count, how, results))
+        return false;
+    give_rows(plan, results, 1, count, count, out);
+    return true;
+}
+
 /* Shorter rows are packed as columns, and so are all without masks (ns an element packed and so: deviations of f32 in
  * rows of 3, 6 and 20 0.48, 0.59, 0.72 and 0.56, 0.51, 0.48; with AVX2 0.90, 0.90, 0.98 and 1.5, 1.5, 1.4). */
 enum { LEAST_ROW = 4 };

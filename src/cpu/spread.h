@@ -21,6 +21,11 @@ void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_
 void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
                              unsigned worker, void *out);
 
+/* The results of 'count' such groups, a batch of TALLY_CPU_SPREAD_BLOCK elements at most; group i ends at
+ * offsets[i + 1] less offsets[0]. False, and nothing is written, if this is not the way for them. */
+bool tally_cpu_spread_reduce(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
+                             const uint64_t *offsets, size_t count, void *out);
+
 /* Packed rows of 'extent' elements, if that is the way for them: at best as many as a vector has lanes at most, or a
  * multiple of it. */
 enum { TALLY_CPU_ROWS_BESIDE = 8 };

@@ -270,9 +270,11 @@ ALWAYS_INLINE v_u64 next_heads(const uint64_t *bits, const size_t *at) {
     return all;
 }
 
-/* Sums of the elements of each lane's group that came before a tile. */
+/* Sums of each lane's group, before a tile and in it. The latter round less; but results that are narrow have one for
+ * both. 'still_open': the group was open before the tile. */
 typedef struct lane_sums {
-    v_f64 shift, sum, squares, number, rebased_at;
+    v_f64 shift, sum, squares, number, rebased_at, own, own_squares;
+    open_lanes still_open;
 } lane_sums;
 
 /* Moves the shifts of groups that have REBASED elements or more to their means, and again whenever they have doubled;
@@ -292,25 +294,60 @@ ALWAYS_INLINE void rebase_lanes(lane_sums *s) {
     s->rebased_at = SELECT_LANES(f64, moves, 2 * s->number, s->rebased_at);
 }
 
-ALWAYS_INLINE bool scan_groups_beside(const void *x, const uint64_t *bits, size_t n, double ddof, bool root,
-                                      bool narrow, void *out) {
-    size_t at[LANES + 1], left[LANES] = {0}, longest = 0, shortest = n, groups = 0;
+/* Cuts n elements where groups begin: stretch l goes from at[l] to at[l + 1]. Returns the length of the longest one. */
+ALWAYS_INLINE size_t cut_at_heads(const uint64_t *bits, size_t n, size_t at[LANES + 1], size_t *shortest) {
+    size_t longest = 0, groups = 0;
     for (size_t i = 0; i < n; i += 64)
         groups += (size_t)__builtin_popcountll(bits[i / 64]);
     const size_t half_group = n / groups / 2;
     at[0] = 0;
+    *shortest = n;
     for (size_t l = 1; l <= LANES; l++) {
         const size_t even = n * l / LANES, from = even > at[l - 1] + half_group ? even - half_group : at[l - 1];
         at[l] = l == LANES ? n : next_head(bits, from);
         const size_t own = at[l] - at[l - 1];
         longest = own > longest ? own : longest;
-        shortest = own < shortest ? own : shortest;
+        *shortest = own < *shortest ? own : *shortest;
     }
-    size_t ends[LANES];
+    return longest;
+}
+
+/* The next element of each lane; *all and *squares are then the sums of its group. */
+ALWAYS_INLINE void add_elements(v_f64 x, v_u64 *heads, bool narrow, lane_sums *s, v_f64 *all, v_f64 *squares) {
+    const open_lanes open = open_of(*heads);
+    *heads >>= 1;
+    s->shift = where_open(open, s->shift, x);
+    const v_f64 d = x - s->shift;
+    s->own = add_where_open(open, s->own, d);
+    s->own_squares = add_square_where_open(open, s->own_squares, d);
+    s->number = add_where_open(open, s->number, (v_f64){0} + 1.0);
+    s->still_open &= open;
+    *all = narrow ? s->own : add_where_open(s->still_open, s->sum, s->own);
+    *squares = narrow ? s->own_squares : add_where_open(s->still_open, s->squares, s->own_squares);
+}
+
+ALWAYS_INLINE void end_tile(bool narrow, lane_sums *s) {
+    if (!narrow) {
+        s->sum = add_where_open(s->still_open, s->sum, s->own);
+        s->squares = add_where_open(s->still_open, s->squares, s->own_squares);
+        s->own = s->own_squares = (v_f64){0};
+        rebase_lanes(s);
+    }
+    s->still_open = ALL_OPEN;
+}
+
+ALWAYS_INLINE void go_on(size_t n, size_t *at) {
+    for (size_t l = 0; l < LANES; l++)
+        at[l] = at[l] + LANES < n ? at[l] + LANES : n;
+}
+
+ALWAYS_INLINE bool scan_groups_beside(const void *x, const uint64_t *bits, size_t n, double ddof, bool root,
+                                      bool narrow, void *out) {
+    size_t at[LANES + 1], ends[LANES], left[LANES] = {0}, shortest;
+    const size_t longest = cut_at_heads(bits, n, at, &shortest);
     memcpy(ends, at + 1, sizeof ends);
-    lane_sums s = {.rebased_at = (v_f64){0} + REBASED};
-    const v_f64 one = (v_f64){0} + 1.0;
-    v_f64 sum = {0}, squares = {0}, wrong = {0}; /* results that are not narrow: of the tile alone, which rounds less */
+    lane_sums s = {.rebased_at = (v_f64){0} + REBASED, .still_open = ALL_OPEN};
+    v_f64 wrong = {0};
     v_u64 heads = {0};
     for (size_t r = 0; r < longest; r += LANES) {
         v_f64 tile[LANES], by[LANES];
@@ -321,37 +358,85 @@ ALWAYS_INLINE bool scan_groups_beside(const void *x, const uint64_t *bits, size_
         if (r % MARKED == 0)
             heads = next_heads(bits, at);
         take_tile(x, at, narrow, tile);
-        open_lanes still_open = ALL_OPEN; /* the groups that were open before the tile */
         UNROLL_8 for (size_t k = 0; k < LANES; k++) {
-            const open_lanes open = open_of(heads);
-            heads >>= 1;
-            s.shift = where_open(open, s.shift, tile[k]);
-            const v_f64 d = tile[k] - s.shift;
-            sum = add_where_open(open, sum, d);
-            squares = add_square_where_open(open, squares, d);
-            s.number = add_where_open(open, s.number, one);
-            still_open &= open;
-            const v_f64 all = narrow ? sum : add_where_open(still_open, s.sum, sum);
-            const v_f64 all_squares = narrow ? squares : add_where_open(still_open, s.squares, squares);
-            const v_f64 m = add_product_f64(-(all * all), all_squares, s.number); /* moment, if it is finite */
+            v_f64 all, squares;
+            add_elements(tile[k], &heads, narrow, &s, &all, &squares);
+            const v_f64 m = add_product_f64(-(all * all), squares, s.number); /* moment, if it is finite */
             wrong = add_product_f64(wrong, m, (v_f64){0});
             divide_later(larger_f64(m, (v_f64){0}), s.number, ddof, narrow, &tile[k], &by[k]);
         }
-        if (!narrow) {
-            s.sum = add_where_open(still_open, s.sum, sum);
-            s.squares = add_where_open(still_open, s.squares, squares);
-            sum = squares = (v_f64){0};
-            rebase_lanes(&s);
-        }
+        end_tile(narrow, &s);
         if (whole)
             give_tile(tile, by, at, root, narrow, out);
         else
             give_some(tile, by, at, left, root, narrow, out);
-        for (size_t l = 0; l < LANES; l++)
-            at[l] = at[l] + LANES < n ? at[l] + LANES : n;
+        go_on(n, at);
     }
     return !any_bit((v_u64)(wrong != 0));
 }
+
+#if defined(__AVX512F__)
+enum { MOST_STORED = 512, MOST_REDUCED = 256 };
+
+/* The results of groups by their sums, which end at offsets[1 ..]; false if one is not finite. */
+static __attribute__((noinline)) bool finish_groups(const double *own, const double *squares, const uint64_t *offsets,
+                                                    size_t count, double ddof, bool root, bool narrow, double *out) {
+    __mmask8 wrong = 0;
+    for (size_t i = 0; i < count; i += LANES) {
+        const __mmask8 some = count - i >= LANES ? 0xff : (__mmask8)((1u << (count - i)) - 1);
+        const v_f64 number = _mm512_cvtepu64_pd(_mm512_sub_epi64(_mm512_maskz_loadu_epi64(some, offsets + i + 1),
+                                                                 _mm512_maskz_loadu_epi64(some, offsets + i)));
+        const v_f64 zero = {0}, degrees = number - ddof, by = number * degrees;
+        const __mmask8 full = _mm512_cmp_pd_mask(number, zero, _CMP_GT_OQ);
+        const v_f64 sum = _mm512_maskz_loadu_pd(full, own + i), all = _mm512_maskz_loadu_pd(full, squares + i);
+        const v_f64 product = all * number, m = moment(sum, all, number);
+        wrong |= _mm512_cmp_pd_mask(product - product, zero, _CMP_NEQ_UQ);
+        const v_f64 value = narrow ? root ? near_root_of_quotient(m, by) : near_quotient(m, by)
+                            : root ? root_of_quotient_f64(m, by)
+                                   : quotient_f64(m, by);
+        const __mmask8 given = full & _mm512_cmp_pd_mask(degrees, zero, _CMP_GT_OQ);
+        _mm512_mask_storeu_pd(out + i, some, _mm512_mask_mov_pd(_mm512_set1_pd((double)NAN), given, value));
+    }
+    return wrong == 0;
+}
+
+/* The results of 'count' groups, MOST_REDUCED at most, as doubles. The sums after each element are stored, and those
+ * after the last ones of groups are picked. (Gathered they took 4 cycles a group more.) False if one is not finite, or
+ * a stretch is too long. */
+ALWAYS_INLINE bool reduce_groups_beside(const void *x, const uint64_t *bits, size_t n, const uint64_t *offsets,
+                                        size_t count, double ddof, bool root, bool narrow, double *out) {
+    /* and a row in front, for a group without elements */
+    _Alignas(64) double after[2][(MOST_STORED + 1) * LANES], sum[MOST_REDUCED], squares[MOST_REDUCED];
+    size_t at[LANES + 1], begins[LANES + 1], shortest;
+    const size_t longest = cut_at_heads(bits, n, at, &shortest);
+    if (longest > MOST_STORED)
+        return false;
+    memcpy(begins, at, sizeof begins);
+    lane_sums s = {.rebased_at = (v_f64){0} + REBASED, .still_open = ALL_OPEN};
+    v_u64 heads = {0};
+    for (size_t r = 0; r < longest; r += LANES) {
+        v_f64 tile[LANES];
+        if (r % MARKED == 0)
+            heads = next_heads(bits, at);
+        take_tile(x, at, narrow, tile);
+        UNROLL_8 for (size_t k = 0; k < LANES; k++) {
+            v_f64 all, all_squares;
+            add_elements(tile[k], &heads, narrow, &s, &all, &all_squares);
+            memcpy(after[0] + (r + k + 1) * LANES, &all, sizeof all);
+            memcpy(after[1] + (r + k + 1) * LANES, &all_squares, sizeof all_squares);
+        }
+        end_tile(narrow, &s);
+        go_on(n, at);
+    }
+    for (size_t l = 0, i = 0; l < LANES; l++)
+        for (; i < count && offsets[i + 1] - offsets[0] <= begins[l + 1]; i++) {
+            const size_t place = (offsets[i + 1] - offsets[0] - begins[l]) * LANES + l;
+            sum[i] = after[0][place];
+            squares[i] = after[1][place];
+        }
+    return finish_groups(sum, squares, offsets, count, ddof, root, narrow, out);
+}
+#endif
 
 /* ---- a run: its stretches are as long as each other, and begin with what the ones before have ---- */
 
@@ -416,7 +501,7 @@ ALWAYS_INLINE bool scan_run_beside(const void *x, size_t n, sums *before, double
     const v_f64 own = sums_up_to(sum), own_squares = sums_up_to(squares);
     if (!is_finite(before->squares + own_squares[LANES - 1], count + (double)n))
         return false;
-    lane_sums s = {shift, shift_up_f64(own, zero, 1), shift_up_f64(own_squares, zero, 1), zero, zero};
+    lane_sums s = {.shift = shift, .sum = shift_up_f64(own, zero, 1), .squares = shift_up_f64(own_squares, zero, 1)};
     v_f64 more = zero + before->sum, more_squares = zero + before->squares;
     double numbers[LANES];
     for (size_t l = 0; l < LANES; l++) {

@@ -153,6 +153,19 @@ static bool moments_of_groups(const void *x, const int8_t *heads, size_t n, tall
     return true;
 }
 
+static bool reduce_groups(const void *x, const int8_t *heads, size_t n, const uint64_t *offsets, size_t count,
+                          tally_cpu_spread how, double *out) {
+#if defined(__AVX512F__)
+    uint64_t bits[HEAD_WORDS + 2];
+    gather_heads(heads, n, bits);
+    return how.narrow ? reduce_groups_beside(x, bits, n, offsets, count, how.ddof, how.root, true, out)
+                      : reduce_groups_beside(x, bits, n, offsets, count, how.ddof, how.root, false, out);
+#else
+    (void)x, (void)heads, (void)n, (void)offsets, (void)count, (void)how, (void)out;
+    return false;
+#endif
+}
+
 /* ---- columns: the same, side by side ---- */
 
 typedef struct strip {
@@ -366,6 +379,7 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .moments_of_columns = moments_of_columns,
                                                .moments_of_few_rows = moments_of_few_rows,
                                                .scan_of_few_rows = scan_of_few_rows,
+                                               .reduce_groups = reduce_groups,
                                                .moments_of_groups = moments_of_groups,
                                                .running_exps = &PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ),
                                                .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),

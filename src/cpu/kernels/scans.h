@@ -89,6 +89,11 @@ typedef struct tally_cpu_scans {
      * vector behind x is read, too: zeros, say. out is not x. False if a square overflows or an element is not finite.
      */
     bool (*moments_of_groups)(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out);
+    /* out[0 .. count - 1] = the result of each group, as doubles; those without elements have none. Group i ends at
+     * offsets[i + 1] less offsets[0], which is n for the last one. False if one is not finite, if one is far longer
+     * than others, and on levels without masks. */
+    bool (*reduce_groups)(const void *x, const int8_t *heads, size_t n, const uint64_t *offsets, size_t count,
+                          tally_cpu_spread how, double *out);
     const tally_cpu_running_exps *running_exps;
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
      * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
