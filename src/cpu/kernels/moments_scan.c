@@ -168,87 +168,70 @@ static bool reduce_groups(const void *x, const int8_t *heads, size_t n, const ui
 
 /* ---- columns: the same, side by side ---- */
 
-typedef struct strip {
-    _Alignas(64) double shift[TALLY_CPU_MOMENTS_STRIP];
-    double sum_before[TALLY_CPU_MOMENTS_STRIP], squares_before[TALLY_CPU_MOMENTS_STRIP];
-    double sum[TALLY_CPU_MOMENTS_STRIP], squares[TALLY_CPU_MOMENTS_STRIP]; /* of the block alone, as above */
-} strip;
-
-static void begin_strip(const tally_cpu_moments_strip *acc, const double *first, size_t width, strip *s) {
-    for (size_t j = 0; j < width; j++) {
-        const double shift = acc->mean[j] + acc->low[j], low = acc->low[j] - (shift - acc->mean[j]);
-        s->shift[j] = acc->count == 0 ? first[j] : shift;
-        s->sum_before[j] = acc->count * low;
-        s->squares_before[j] = acc->squares[j] + s->sum_before[j] * low;
-        s->sum[j] = s->squares[j] = 0;
+/* A vector of columns, of which the first 'left' count, in registers. The first row comes after those of 'acc', and the
+ * next ones begin 'down' elements behind each other. *next is what the columns of acc become. Returns lanes that are
+ * not 0 where a product overflows or an element is not finite. */
+ALWAYS_INLINE v_u64 scan_strip(const double *x, size_t rows, ptrdiff_t down, size_t left, const double *shares,
+                               bool root, bool narrow, const tally_cpu_moments_strip *acc, size_t j,
+                               tally_cpu_moments_strip *next, double *out) {
+    const v_f64 zero = {0}, before = zero + acc->count;
+    v_f64 v, shift, mean, low, sum = zero, squares = zero, sum_before = zero, squares_before = zero, number = before;
+    memcpy(&shift, x, sizeof shift);
+    if (acc->count > 0) {
+        memcpy(&mean, acc->mean + j, sizeof mean);
+        memcpy(&low, acc->low + j, sizeof low);
+        memcpy(&squares_before, acc->squares + j, sizeof squares_before);
+        shift = mean + low;
+        low -= shift - mean;
+        sum_before = before * low;
+        squares_before += sum_before * low;
     }
-}
-
-static bool end_strip(const strip *s, double count, size_t width, tally_cpu_moments_strip *acc) {
-    bool are_finite = true;
-    for (size_t j = 0; j < width; j++)
-        are_finite &= is_finite(s->squares_before[j] + s->squares[j], count);
-    if (!are_finite)
-        return false;
-    const double share = 1 / count;
-    for (size_t j = 0; j < width; j++) {
-        const double sum = s->sum_before[j] + s->sum[j], off = sum * share;
-        const double squares = s->squares_before[j] + s->squares[j] - sum * off;
-        acc->mean[j] = s->shift[j];
-        acc->low[j] = off;
-        acc->squares[j] = squares < 0 ? 0 : squares;
-    }
-    acc->count = count;
-    return true;
-}
-
-/* A vector of columns, of which the first 'left' count, in registers. The first row is element number 'count' of its
- * columns, and the next ones begin 'down' elements behind each other. */
-ALWAYS_INLINE void scan_strip(const double *x, size_t rows, ptrdiff_t down, size_t left, const double *shares,
-                              double count, bool root, bool narrow, strip *to, size_t j, double *out) {
-    v_f64 v, shift, sum, squares, sum_before, squares_before, number = (v_f64){0} + count;
-    memcpy(&shift, to->shift + j, sizeof shift);
-    memcpy(&sum_before, to->sum_before + j, sizeof sum_before);
-    memcpy(&squares_before, to->squares_before + j, sizeof squares_before);
-    sum = squares = (v_f64){0};
-    for (size_t k = 0; k < rows; k++, x += down, out += down, number += 1.0) {
+    ROLLED for (size_t k = 0; k < rows; k++, x += down, out += down) {
         memcpy(&v, x, sizeof v);
         const v_f64 d = v - shift;
         sum += d;
-        squares += d * d;
+        squares += d * d; /* of the block alone: they round less than those of all elements */
+        number += 1.0;
         const v_f64 part = moment(sum_before + sum, squares_before + squares, number) * shares[k];
         put_lanes(!root ? part : narrow ? near_root(part) : root_f64(part), left, out);
     }
-    memcpy(to->sum + j, &sum, sizeof sum);
-    memcpy(to->squares + j, &squares, sizeof squares);
+    sum += sum_before;
+    squares += squares_before;
+    const v_f64 product = squares * number, off = sum / number, rest = larger_f64(squares - sum * off, zero);
+    memcpy(next->mean + j, &shift, sizeof shift);
+    memcpy(next->low + j, &off, sizeof off);
+    memcpy(next->squares + j, &rest, sizeof rest);
+    return (v_u64) ~(product - product == 0);
 }
 
 #define SCAN_STRIPS(root, narrow)                                                                                      \
     for (size_t j = 0; j < width; j += LANES)                                                                          \
-    scan_strip(x + first + j, block, down, width - j, shares, acc->count + 1, root, narrow, &s, j, out + first + j)
+    wrong |= scan_strip(x + first + j, block, down, width - j, shares, root, narrow, acc, j, &next, out + first + j)
 
 static size_t moments_of_columns(const double *x, size_t rows, size_t width, tally_cpu_spread how,
                                  tally_cpu_moments_strip *acc, double *out) {
     const ptrdiff_t down = how.reverse ? -(ptrdiff_t)width : (ptrdiff_t)width;
-    strip s = {0};
+    tally_cpu_moments_strip next;
     size_t done = 0;
     while (done < rows) {
         const size_t block = block_after(acc->count, rows - done < ROWS ? rows - done : ROWS, how.narrow, true),
                      first = (how.reverse ? rows - done - 1 : done) * width;
         double shares[ROWS];
+        v_u64 wrong = {0};
         for (size_t k = 0; k < block; k++) {
             const double count = acc->count + (double)(k + 1), degrees = count - how.ddof;
             shares[k] = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
         }
-        begin_strip(acc, x + first, width, &s);
         if (how.root && how.narrow)
             SCAN_STRIPS(true, true);
         else if (how.root)
             SCAN_STRIPS(true, false);
         else
             SCAN_STRIPS(false, false);
-        if (!end_strip(&s, acc->count + (double)block, width, acc))
+        if (any_bit(wrong))
             return done;
+        next.count = acc->count + (double)block;
+        memcpy(acc, &next, sizeof next);
         done += block;
     }
     return rows;
