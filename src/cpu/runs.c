@@ -418,19 +418,23 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 }
 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
- * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 80
- * 0.98 and 1.06, of 60 1.17 and 1.08, of f64 1.21 and 1.29, 1.50 and 1.30; with AVX2 of 40 2.07 and 2.41, of 30 2.27
- * and 2.41; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
+ * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 100,
+ * uniform 1.08 and 0.72, of 200 0.78 and 0.78, of f64 of 150 0.99 and 0.92, of 300 0.75 and 1.11; with AVX2 of f32 of
+ * 60 1.78 and 1.67, of 100 1.39 and 1.67, of f64 of 100 1.86 and 1.72, of 200 1.42 and 1.81; logsumexp of f32 in
+ * 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
 enum {
     MOST_GATHERED = 1024,
     SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
     SHORT_SPREAD = 60,
+    SHORT_WIDE_SPREAD = 120,
     SHORT_SPREAD_BY_MASKS = 150
 };
 
 static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
-    if (tally_cpu_scans_spread(plan))
-        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : SHORT_SPREAD);
+    if (tally_cpu_scans_spread(plan)) {
+        const uint64_t length = plan->base.computation.out_bytes > sizeof(float) ? SHORT_WIDE_SPREAD : SHORT_SPREAD;
+        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : length);
+    }
     return tally_cpu_scans_logsumexp(plan) && are_shorter(s, SHORT_LOGSUMEXP);
 }
 
