@@ -71,6 +71,8 @@ ALWAYS_INLINE void put_lanes(v_f64 v, size_t n, double *to) {
 
 #include "cpu/kernels/moments_beside.h"
 
+#include "cpu/kernels/means_beside.h"
+
 /* ---- a run ---- */
 
 static void give_none(size_t first, size_t n, bool narrow, void *out) {
@@ -130,6 +132,20 @@ static size_t moments(const void *x, size_t n, tally_cpu_spread how, tally_cpu_m
         done += block;
     }
     return n;
+}
+
+static size_t means(const void *x, size_t n, bool narrow, double count, double *sum, void *out) {
+    const size_t bytes = narrow ? sizeof(float) : sizeof(double), whole = n - n % TILE;
+    for (size_t done = 0, block; done < whole; done += block) {
+        block = whole - done < BLOCK ? whole - done : (size_t)BLOCK;
+        const void *const from = (const char *)x + done * bytes;
+        void *const to = (char *)out + done * bytes;
+        if (narrow)
+            scan_means_beside(from, block, sum, count + (double)done, true, to);
+        else
+            scan_means_beside(from, block, sum, count + (double)done, false, to);
+    }
+    return whole;
 }
 
 /* ---- short groups ---- */
@@ -363,6 +379,7 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .moments_of_few_rows = moments_of_few_rows,
                                                .scan_of_few_rows = scan_of_few_rows,
                                                .reduce_groups = reduce_groups,
+                                               .means = means,
                                                .moments_of_groups = moments_of_groups,
                                                .running_exps = &PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ),
                                                .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
