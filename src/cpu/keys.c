@@ -16,8 +16,9 @@
  * later. */
 enum { SAVED_HEADS = 128, SAMPLE = 512 };
 
-/* Few elements are cut so that threads share them: a chunk of so many takes some 2 to 20 us. */
-enum { LEAST_CHUNK = 8 * 1024, SHARED_AMONG = 16 };
+/* Few elements are cut so that threads share them: a chunk of so many takes some 2 to 20 us. Long runs take less, and
+ * two threads 1 us to meet. */
+enum { LEAST_CHUNK = 8 * 1024, SHARED_AMONG = 16, LONG_RUN = 64 };
 
 /* The record of a chunk of a reduction: the number of its heads, the positions of the first and the last, and the
  * number of the run that is open before it. */
@@ -56,11 +57,8 @@ static const tally_cpu_heads *kernels_of(const keys *k) {
 static uint64_t find_heads(const keys *k, uint64_t first, uint32_t n, uint32_t *heads) {
     const char *chunk = k->keys + first * k->key_bytes;
     if (first > 0)
-        return kernels_of(k)->find(chunk, n, heads);
-    uint64_t count = n ? kernels_of(k)->find(chunk + k->key_bytes, n - 1, heads) : 0;
-    for (uint64_t i = 0; i < count; i++)
-        heads[i]++;
-    return count;
+        return kernels_of(k)->find(chunk, n, 0, heads);
+    return n ? kernels_of(k)->find(chunk + k->key_bytes, n - 1, 1, heads) : 0;
 }
 
 /* Worker scratch: first what the runs need, then the heads. */
@@ -70,7 +68,7 @@ static uint32_t *heads_of(const keys *k, unsigned worker) {
 }
 
 static size_t worker_bytes(const tally_cpu_plan *plan) {
-    return tally_stretch_bytes(plan) + 64 + (TALLY_CPU_KEYS_CHUNK + 16) * sizeof(uint32_t);
+    return tally_stretch_bytes(plan) + 64 + (TALLY_CPU_KEYS_CHUNK + 16 + 2) * sizeof(uint32_t);
 }
 
 static tally_stretch find_stretch(const keys *k, uint64_t chunk, unsigned worker) {
@@ -238,29 +236,48 @@ static void join_chunks(keys *k) {
     }
 }
 
-/* Fails if the outputs are too small for the runs. The runs are counted first unless there is room for as many runs as
- * elements. */
-static tally_status check_room(tally_cpu_plan *plan, keys *k, const tally_args *args) {
+static bool has_room(const keys *k, const tally_args *args, uint64_t runs) {
     const tally_computation *c = &k->runs.plan->base.computation;
-    size_t result = c->out_bytes * c->per_result;
-    bool surely = args->out_bytes / result >= k->elements &&
-                  (!args->keys_out || args->keys_out_bytes / k->key_bytes >= k->elements);
-    if (surely)
-        return TALLY_OK;
-    uint64_t runs;
-    tally_status status = count_runs(plan, k, &runs);
-    if (status != TALLY_OK)
-        return status;
+    return args->out_bytes / (c->out_bytes * c->per_result) >= runs &&
+           (!args->keys_out || args->keys_out_bytes / k->key_bytes >= runs);
+}
+
+/* The number of runs is told even if there is no room for them. */
+static tally_status check_room(const keys *k, const tally_args *args, uint64_t runs) {
     if (args->count)
         *args->count = runs;
-    const tally_outcome outcome = {.lacks_room = args->out_bytes / result < runs ||
-                                                 (args->keys_out && args->keys_out_bytes / k->key_bytes < runs),
-                                   .runs = runs};
-    return tally_run_outcome(c, args, &outcome);
+    const tally_outcome outcome = {.lacks_room = !has_room(k, args, runs), .runs = runs};
+    return tally_run_outcome(&k->runs.plan->base.computation, args, &outcome);
+}
+
+/* Elements of one chunk: no run crosses its ends, so these are boundaries as well, and nothing is handed on. */
+static tally_status reduce_chunk(keys *k, const tally_args *args) {
+    uint32_t *const heads = heads_of(k, 0), n = (uint32_t)k->elements;
+    const uint64_t runs = 1 + find_heads(k, 0, n, heads + 1);
+    heads[0] = 0;
+    heads[runs] = n;
+    const tally_status status = check_room(k, args, runs);
+    if (status != TALLY_OK)
+        return status;
+    const tally_stretch s = {
+        .end = n, .boundaries = runs + 1, .heads = heads, .group_end = n, .first_result = TALLY_BEFORE_FIRST};
+    const tally_runs staged = tally_runs_staged(&k->runs, 0, n, 0);
+    tally_stretch_inner(&staged, &s, 0);
+    if (k->keys_out)
+        kernels_of(k)->pick(k->keys, heads, runs, k->keys_out);
+    return TALLY_OK;
 }
 
 static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args *args) {
-    tally_status status = check_room(plan, k, args);
+    if (k->tasks == 1)
+        return reduce_chunk(k, args);
+    tally_status status = TALLY_OK;
+    if (!has_room(k, args, k->elements)) {
+        uint64_t runs;
+        status = count_runs(plan, k, &runs);
+        if (status == TALLY_OK)
+            status = check_room(k, args, runs);
+    }
     if (status != TALLY_OK)
         return status;
     if (k->remains && !tally_looks_at_index(&plan->base.computation)) {
@@ -280,6 +297,20 @@ static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args 
     return TALLY_OK;
 }
 
+/* Elements of a task. Two threads have as many each if there are not many. */
+static uint64_t choose_chunk(const keys *k) {
+    const tally_computation *c = &k->runs.plan->base.computation;
+    const uint64_t chunk = least(most(divide_up(k->elements, SHARED_AMONG), LEAST_CHUNK), TALLY_CPU_KEYS_CHUNK),
+                   tasks = divide_up(k->elements, chunk);
+    if (tasks == 1 || tasks > SHARED_AMONG)
+        return chunk;
+    if (!tally_is_scan(c) && k->elements <= TALLY_CPU_KEYS_CHUNK && tally_cpu_reads_fast(c) &&
+        k->elements * (k->key_bytes + c->in_bytes) <= TALLY_CPU_ALONE_BYTES &&
+        kernels_of(k)->count(k->keys + k->key_bytes, SAMPLE) < SAMPLE / LONG_RUN)
+        return k->elements;
+    return divide_up(k->elements, round_up(tasks, 2));
+}
+
 tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     const tally_computation *c = &plan->base.computation;
     _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
@@ -292,7 +323,7 @@ tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     k.runs = (tally_runs){
         plan,          args->x,   args->y,
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
-    k.chunk = least(most(divide_up(k.elements, SHARED_AMONG), LEAST_CHUNK), TALLY_CPU_KEYS_CHUNK);
+    k.chunk = choose_chunk(&k);
     k.tasks = divide_up(k.elements, k.chunk);
     tally_status status = tally_cpu_worker_scratch(plan, worker_bytes(plan));
     if (status != TALLY_OK)

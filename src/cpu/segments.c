@@ -22,6 +22,7 @@ enum {
     LEAST_SHORT_STEPS = 16 * 1024, /* sums of f32 take 0.15 ns a step */
     LEAST_SCAN_STEPS = 8 * 1024,
     SHARED_AMONG = 16,
+    MOST_ALONE = 64 * 1024, /* of TALLY_CPU_ALONE_BYTES: products of u8 take 0.03 ns */
     MOST_STRETCHES = 1024,
     CHECKED_AT_A_TIME = 64 * 1024
 };
@@ -248,7 +249,29 @@ static void join_stretches(segments *s) {
     }
 }
 
+/* All segments as one stretch: none crosses its ends, so nothing is handed on. */
+static void reduce_alone(segments *s) {
+    const tally_stretch stretch = {.offsets = s->offsets,
+                                   .offsets_type = s->type,
+                                   .begin = s->first,
+                                   .end = s->last,
+                                   .boundaries = s->count + 1,
+                                   .group_start = s->first,
+                                   .group_end = s->last,
+                                   .first_result = TALLY_BEFORE_FIRST};
+    if (!s->checked && !is_sound(s, &stretch)) {
+        s->bad = 0;
+        return;
+    }
+    const tally_runs runs = tally_runs_staged(&s->runs, s->first, s->last, 0);
+    tally_stretch_inner(&runs, &stretch, 0);
+}
+
 static tally_status reduce_segments(tally_cpu_plan *plan, segments *s) {
+    if (s->tasks == 1) {
+        reduce_alone(s);
+        return TALLY_OK;
+    }
     const size_t partials = (2 * s->tasks * plan->acc_bytes + 63) / 64 * 64;
     void *scratch;
     tally_status status = tally_cpu_scratch(plan, partials + s->tasks * sizeof *s->remains, &scratch);
@@ -270,13 +293,22 @@ static tally_status name_bad_offsets(segments *s) {
     return bad_offsets(s);
 }
 
+/* Two threads have as many steps each if there are not many. */
 static uint64_t choose_steps(const tally_cpu_plan *plan, const segments *s, uint64_t path) {
-    const bool is_scan = tally_is_scan(&plan->base.computation), are_short = path < s->count * TALLY_CPU_SHORT_GROUP;
+    const tally_computation *c = &plan->base.computation;
+    const bool is_scan = tally_is_scan(c), are_short = path < s->count * TALLY_CPU_SHORT_GROUP;
     uint64_t steps = PATH_STEPS;
     if (are_short || (is_scan && !plan->direct))
         steps = least(most(divide_up(path, SHARED_AMONG), is_scan ? LEAST_SCAN_STEPS : LEAST_SHORT_STEPS), PATH_STEPS);
     /* copies without NaNs have room for PATH_STEPS, and scans take their steps from the cache */
-    return is_scan || plan->staging_bytes ? steps : most(steps, divide_up(path, MOST_STRETCHES));
+    if (is_scan || plan->staging_bytes)
+        return steps;
+    if (!are_short && path <= MOST_ALONE && path * c->in_bytes <= TALLY_CPU_ALONE_BYTES && tally_cpu_reads_fast(c))
+        return path;
+    const uint64_t tasks = divide_up(path, steps);
+    return tasks == 1              ? steps
+           : tasks <= SHARED_AMONG ? divide_up(path, round_up(tasks, 2))
+                                   : most(steps, divide_up(path, MOST_STRETCHES));
 }
 
 tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {

@@ -198,6 +198,10 @@ ALWAYS_INLINE A_T NAME(fold_lanes)(tally_monoid m, const E_T *x, const E_T *y, s
             UNROLL_8 for (size_t j = 0; j < 8; j++) lanes[j] =
                 NAME(combine_lanes)(m, lanes[j], NAME(elements)(m, x + j * LANES, y + j * y_step));
         n -= 8 * LANES * rounds;
+        if (rounds) { /* else the others are identities; to combine them takes as long as a group of 30 elements */
+            UNROLL_8 for (int j = 0; j < 4; j++) lanes[j] = NAME(combine_lanes)(m, lanes[j], lanes[j + 4]);
+            UNROLL_8 for (int j = 0; j < 2; j++) lanes[j] = NAME(combine_lanes)(m, lanes[j], lanes[j + 2]);
+        }
         if (n < 8 * LANES) {
             for (; n >= LANES; n -= LANES, x += LANES, y += y_step)
                 lanes[0] = NAME(combine_lanes)(m, lanes[0], NAME(elements)(m, x, y));
@@ -205,8 +209,6 @@ ALWAYS_INLINE A_T NAME(fold_lanes)(tally_monoid m, const E_T *x, const E_T *y, s
                 lanes[1] = NAME(combine_lanes)(m, lanes[1], NAME(last_elements)(m, x, y, n));
             n = 0;
         }
-        UNROLL_8 for (int j = 0; j < 4; j++) lanes[j] = NAME(combine_lanes)(m, lanes[j], lanes[j + 4]);
-        UNROLL_8 for (int j = 0; j < 2; j++) lanes[j] = NAME(combine_lanes)(m, lanes[j], lanes[j + 2]);
         acc = NAME(combine_acc)(m, acc, NAME(horizontal)(m, NAME(combine_lanes)(m, lanes[0], lanes[1])));
     }
     return acc;

@@ -138,4 +138,11 @@ ALWAYS_INLINE v_u8 swapped_parts(v_u8 x, size_t bytes) {
     return moved;
 #endif
 }
+
+/* The sum of all lanes. gcc 12 takes them out one by one if a loop adds them up. */
+ALWAYS_INLINE s_u64 total_u64(v_u64 x) {
+    UNROLL_8 for (size_t bytes = VECTOR_BYTES / 2; bytes >= sizeof(s_u64); bytes /= 2) x +=
+        (v_u64)swapped_parts((v_u8)x, bytes);
+    return x[0];
+}
 #endif

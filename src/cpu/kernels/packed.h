@@ -9,18 +9,17 @@ enum { NAME(PACKED_FLUSH) = 1 << 14 };
 ALWAYS_INLINE void NAME(join)(NAME(sums) * sums, const NAME(sums) * other) {
     PASTE2(split_join_, PACKED_SPLIT)(sums, other);
 }
-ALWAYS_INLINE A_T NAME(total)(const NAME(sums) * sums) {
-    return (A_T)PASTE2(split_total_, PACKED_SPLIT)(sums);
+ALWAYS_INLINE v_u64 NAME(wide)(const NAME(sums) * sums) {
+    return PASTE2(split_wide_, PACKED_SPLIT)(sums);
 }
 #else
 ALWAYS_INLINE void NAME(join)(NAME(sums) * sums, const NAME(sums) * other) {
     *sums += *other;
 }
-ALWAYS_INLINE A_T NAME(total)(const NAME(sums) * sums) {
-    A_T total = 0;
-    for (size_t l = 0; l < sizeof *sums / sizeof(*sums)[0]; l++)
-        total += (A_T)(*sums)[l];
-    return total;
+ALWAYS_INLINE v_u64 NAME(wide)(const NAME(sums) * sums) {
+    if (sizeof(*sums)[0] == sizeof(uint64_t))
+        return (v_u64)*sums;
+    return _Generic((*sums)[0], s_i32 : pairs_i32, default : pairs_u32)((v_u32)*sums);
 }
 #endif
 
@@ -29,8 +28,9 @@ ALWAYS_INLINE A_T NAME(fold_packed)(tally_monoid m, const E_T *x, const E_T *y, 
     const bool far = vectors * VECTOR_BYTES >= FAR_BYTES;
     while (vectors) {
         const size_t count = vectors < NAME(PACKED_FLUSH) ? vectors : (size_t)NAME(PACKED_FLUSH);
+        const NAME(sums) none = {0};
         NAME(sums) s[4];
-        memset(s, 0, sizeof s);
+        UNROLL_8 for (size_t j = 0; j < 4; j++) s[j] = none;
         size_t i = 0;
         for (; i + 4 <= count; i += 4) {
             if (far)
@@ -42,7 +42,7 @@ ALWAYS_INLINE A_T NAME(fold_packed)(tally_monoid m, const E_T *x, const E_T *y, 
         NAME(join)(&s[0], &s[1]);
         NAME(join)(&s[2], &s[3]);
         NAME(join)(&s[0], &s[2]);
-        acc += NAME(total)(&s[0]) - (A_T)(count * step) * PACKED_BIAS(m);
+        acc += (A_T)total_u64(NAME(wide)(&s[0])) - (A_T)(count * step) * PACKED_BIAS(m);
         x += count * step;
         y += count * y_step;
         vectors -= count;
