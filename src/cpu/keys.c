@@ -7,6 +7,7 @@
 
 #include "core/arithmetic.h"
 #include "cpu/keys.h"
+#include "cpu/reduce.h"
 #include "cpu/runs.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
@@ -19,6 +20,9 @@ enum { SAVED_HEADS = 128, SAMPLE = 512 };
 /* Few elements are cut so that threads share them: a chunk of so many takes some 2 to 20 us. Long runs take less, and
  * two threads 1 us to meet. */
 enum { LEAST_CHUNK = 8 * 1024, SHARED_AMONG = 16, LONG_RUN = 64 };
+
+/* So many runs, but for the last one, are rows if they have one length of no more elements. */
+enum { LEAST_EVEN = 8, MOST_EVEN = TALLY_CPU_SHORT_ROW };
 
 /* The record of a chunk of a reduction: the number of its heads, the positions of the first and the last, and the
  * number of the run that is open before it. */
@@ -40,8 +44,10 @@ typedef struct keys {
     uint64_t run;       /* handed on: the number of the open group */
     uint64_t run_start; /* handed on: where it begins */
     uint64_t run_end;   /* handed on in reverse scans: where it ends */
-    remains *remains;   /* reductions whose runs were counted */
-    void *partials;     /* two accumulators a chunk: of the run that ends in it first, and of its last one */
+    uint64_t length;    /* reductions: of all runs but the last, unless they are 'uneven' */
+    bool uneven;
+    remains *remains; /* reductions whose runs were counted */
+    void *partials;   /* two accumulators a chunk: of the run that ends in it first, and of its last one */
     tally_turn turn;
     unsigned char *carry;
 } keys;
@@ -250,8 +256,69 @@ static tally_status check_room(const keys *k, const tally_args *args, uint64_t r
     return tally_run_outcome(&k->runs.plan->base.computation, args, &outcome);
 }
 
+/* ---- runs of one length ---- */
+
+/* Whether heads[i] = first + i * length for i < count. */
+static bool are_multiples(const uint32_t *heads, uint64_t count, uint32_t first, uint32_t length) {
+    uint32_t differs = 0;
+    for (uint64_t i = 0; i < count; i++)
+        differs |= heads[i] ^ (first + (uint32_t)i * length);
+    return !differs;
+}
+
+static void even_task(void *job, size_t task, unsigned worker) {
+    keys *k = job;
+    const uint64_t begin = task * k->chunk, n = least(k->chunk, k->elements - begin);
+    const uint64_t first = begin ? (k->length - begin % k->length) % k->length : k->length;
+    uint32_t *heads = heads_of(k, worker);
+    if (__atomic_load_n(&k->uneven, __ATOMIC_RELAXED))
+        return;
+    const uint64_t count = find_heads(k, begin, (uint32_t)n, heads);
+    if (count != (first < n ? divide_up(n - first, k->length) : 0) ||
+        !are_multiples(heads, count, (uint32_t)first, (uint32_t)k->length))
+        __atomic_store_n(&k->uneven, true, __ATOMIC_RELAXED);
+}
+
+/* The first keys tell whether it is worth looking at all. */
+static void find_even(keys *k) {
+    uint32_t *heads = heads_of(k, 0);
+    const uint64_t count = find_heads(k, 0, (uint32_t)least(k->elements, SAMPLE), heads);
+    k->length = count ? heads[0] : 0;
+    k->uneven = !tally_cpu_reduces_rows(k->runs.plan, k->length) || count < LEAST_EVEN ||
+                !are_multiples(heads, count, heads[0], heads[0]);
+    if (!k->uneven)
+        tally_pool_run(k->runs.plan->device->pool, k->tasks, even_task, k);
+}
+
+static void even_keys_task(void *job, size_t task, unsigned worker) {
+    const keys *k = job;
+    const uint64_t runs = divide_up(k->elements, k->length);
+    const uint64_t end = least((task + 1) * (uint64_t)TALLY_CPU_KEYS_CHUNK, runs);
+    uint32_t places[TALLY_CPU_BATCH];
+    (void)worker;
+    for (size_t i = 0; i < TALLY_CPU_BATCH; i++)
+        places[i] = (uint32_t)(i * k->length);
+    for (uint64_t run = task * (uint64_t)TALLY_CPU_KEYS_CHUNK; run < end; run += TALLY_CPU_BATCH)
+        kernels_of(k)->pick(k->keys + run * k->length * k->key_bytes, places, least(end - run, TALLY_CPU_BATCH),
+                            k->keys_out + run * k->key_bytes);
+}
+
+/* The last run may have another length. */
+static tally_status reduce_even(tally_cpu_plan *plan, keys *k) {
+    const size_t bytes = plan->base.computation.in_bytes;
+    const uint64_t rows = divide_up(k->elements, k->length) - 1, last = rows * k->length, n = k->elements - last;
+    if (k->keys_out)
+        tally_pool_run(plan->device->pool, divide_up(rows + 1, TALLY_CPU_KEYS_CHUNK), even_keys_task, k);
+    plan->kernels->fold(&plan->context, tally_at(k->runs.x, last, bytes), tally_at(k->runs.y, last, bytes), n, 0,
+                        k->carry);
+    tally_runs_emit(&k->runs, rows, 1, &n, k->carry);
+    return tally_cpu_reduce_rows(plan, k->runs.x, k->runs.y, rows, k->length, k->runs.out);
+}
+
+/* ---- reductions ---- */
+
 /* Elements of one chunk: no run crosses its ends, so these are boundaries as well, and nothing is handed on. */
-static tally_status reduce_chunk(keys *k, const tally_args *args) {
+static tally_status reduce_chunk(tally_cpu_plan *plan, keys *k, const tally_args *args) {
     uint32_t *const heads = heads_of(k, 0), n = (uint32_t)k->elements;
     const uint64_t runs = 1 + find_heads(k, 0, n, heads + 1);
     heads[0] = 0;
@@ -259,19 +326,30 @@ static tally_status reduce_chunk(keys *k, const tally_args *args) {
     const tally_status status = check_room(k, args, runs);
     if (status != TALLY_OK)
         return status;
+    if (k->keys_out)
+        kernels_of(k)->pick(k->keys, heads, runs, k->keys_out);
+    k->length = runs > LEAST_EVEN ? heads[1] : 0;
+    if (k->length - 1 < MOST_EVEN && are_multiples(heads, runs, 0, heads[1]) && n - heads[runs - 1] <= k->length &&
+        tally_cpu_reduces_rows(plan, k->length)) {
+        k->keys_out = NULL; /* which are there */
+        return reduce_even(plan, k);
+    }
     const tally_stretch s = {
         .end = n, .boundaries = runs + 1, .heads = heads, .group_end = n, .first_result = TALLY_BEFORE_FIRST};
     const tally_runs staged = tally_runs_staged(&k->runs, 0, n, 0);
     tally_stretch_inner(&staged, &s, 0);
-    if (k->keys_out)
-        kernels_of(k)->pick(k->keys, heads, runs, k->keys_out);
     return TALLY_OK;
 }
 
 static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args *args) {
     if (k->tasks == 1)
-        return reduce_chunk(k, args);
+        return reduce_chunk(plan, k, args);
     tally_status status = TALLY_OK;
+    find_even(k);
+    if (!k->uneven) {
+        status = check_room(k, args, divide_up(k->elements, k->length));
+        return status == TALLY_OK ? reduce_even(plan, k) : status;
+    }
     if (!has_room(k, args, k->elements)) {
         uint64_t runs;
         status = count_runs(plan, k, &runs);

@@ -74,12 +74,20 @@ DEFINE_HAS_HEAD(u64)
         const e_##tag *key = keys;                                                                                     \
         const uint32_t block = BLOCK_BYTES / sizeof *key;                                                              \
         uint32_t count = 0, i = 0;                                                                                     \
-        for (; i + AT_ONCE <= n; i += AT_ONCE) {                                                                       \
-            while (count * BLOCKS_APART * block < i && i + block + AT_ONCE <= n && !has_head_##tag(key + i))           \
-                i += block;                                                                                            \
-            uint32_t differ = differ_##tag(key + i);                                                                   \
-            put_heads(differ, number + i, heads + count);                                                              \
-            count += ones_of(differ);                                                                                  \
+        while (i + AT_ONCE <= n) {                                                                                     \
+            uint32_t end = i + AT_ONCE;                                                                                \
+            if (count * BLOCKS_APART * block < i + block && i + block <= n) {                                          \
+                end = i + block;                                                                                       \
+                if (!has_head_##tag(key + i)) {                                                                        \
+                    i = end;                                                                                           \
+                    continue;                                                                                          \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (; i < end; i += AT_ONCE) {                                                                            \
+                const uint32_t differ = differ_##tag(key + i);                                                         \
+                put_heads(differ, number + i, heads + count);                                                          \
+                count += ones_of(differ);                                                                              \
+            }                                                                                                          \
         }                                                                                                              \
         for (; i < n; i++) {                                                                                           \
             heads[count] = number + i;                                                                                 \
