@@ -157,6 +157,7 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
     const bool by_masks = tally_cpu_has_masks(plan);
     return lifted->parts == TALLY_CPU_PLACE ? PLACES
            : lifted->truths                 ? TRUTHS
+           : lifted->counts                 ? TRUTHS
            : lifted->bytes == 1             ? BYTES
            : lifted->bytes == 2             ? HALVES
            : plan->direct && !by_masks      ? DIRECT

@@ -1,5 +1,5 @@
 /* Elements lifted for scans whose results have few bits: integers to numbers of 32 bits that wrap, floats to f32, any
- * to truth values. */
+ * to truth values, floats of 16 bits to integers of the same order. */
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
