@@ -73,7 +73,7 @@ static void order(const tally_cpu_plan *plan, const void *x, size_t count, bool 
     const tally_computation *c = &plan->base.computation;
     const uint16_t infinity = c->desc.in == TALLY_F16 ? 0x7c00 : 0x7f80;
     const bool magnitudes = c->monoid == TALLY_MONOID_maxabs;
-    const uint16_t least = magnitudes                       ? 0
+    const uint16_t least = magnitudes                      ? 0
                            : c->monoid == TALLY_MONOID_min ? infinity + 1
                                                            : (uint16_t)~infinity; /* -infinity */
     plan->device->scans->order(x, count, magnitudes ? INT16_MAX : UINT16_MAX, least, back, to);

@@ -179,8 +179,8 @@ static void count_block(const tally_cpu_plan *plan, const void *x, const int8_t 
     const tally_computation *c = &plan->base.computation;
     uint8_t *const truths = (uint8_t *)block->narrow;
     find_truths(plan, x, n, truths); /* now: 'to' may be x */
-    *acc = plan->device->scans->count(truths, heads, n, c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, start, *acc,
-                                      to);
+    *acc =
+        plan->device->scans->count(truths, heads, n, c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, start, *acc, to);
 }
 
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,

@@ -21,9 +21,9 @@
 #include "cpu/short_groups.h"
 #include "cpu/spread.h"
 
-static uint64_t boundary(const tally_stretch *s, uint64_t k) {
+uint64_t tally_stretch_boundary(const tally_stretch *s, uint64_t k) {
     if (s->heads)
-        return s->heads[k] + s->heads_base;
+        return s->heads[s->marks ? k > 0 : k] + s->heads_base;
     uint64_t number;
     tally_cpu_read_offsets(s->offsets, s->offsets_type, s->first_offset + k, 1, &number);
     return number;
@@ -104,6 +104,8 @@ static inline void mark_four(const uint64_t *next, uint64_t from, int8_t *heads)
 static uint64_t mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
     enum { STEP = MARKED_AT_ONCE };
     uint64_t marked = 0;
+    if (b->stretch->marks)
+        return b->level->heads->spread(b->stretch->marks + (first - b->stretch->begin) / 64, n, heads);
     memset(heads, 0, n);
     while (b->at < b->count || read_more(b)) {
         /* copies, of *b too: 2 ns a group without them, for loads that wait for stores */
@@ -168,7 +170,7 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
 }
 
 /* Whether calls for each group would take longer than scanning all with marks. */
-static bool has_short_groups(const tally_cpu_plan *plan, const tally_stretch *s) {
+bool tally_stretch_takes_marks(const tally_cpu_plan *plan, const tally_stretch *s) {
     /* forward only, and numbered in 32 bits */
     const bool follows = !plan->base.computation.reverse && s->end - s->group_start < INT32_MAX;
     return plan->lifted.scan && (plan->lifted.parts != TALLY_CPU_PLACE || follows) &&
@@ -248,9 +250,9 @@ void tally_stretch_fold(const tally_runs *r, const tally_stretch *s, unsigned wo
     uint64_t from = s->begin, to = s->end, start = s->group_start;
     if (s->boundaries) {
         if (r->plan->base.computation.reverse)
-            to = boundary(s, 0);
+            to = tally_stretch_boundary(s, 0);
         else
-            start = from = boundary(s, s->boundaries - 1);
+            start = from = tally_stretch_boundary(s, s->boundaries - 1);
     }
     r->plan->kernels->identity(&r->plan->context, 1, own);
     tally_cpu_fold_run(r->plan, element_at(r, r->x, from), element_at(r, r->y, from), to - from, from - start, worker,
@@ -268,7 +270,7 @@ void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *firs
     kernels->identity(&r->plan->context, 1, first);
     if (s->boundaries)
         kernels->fold(&r->plan->context, element_at(r, r->x, s->begin), element_at(r, r->y, s->begin),
-                      boundary(s, 0) - s->begin, s->begin - s->group_start, first);
+                      tally_stretch_boundary(s, 0) - s->begin, s->begin - s->group_start, first);
 }
 
 /* Fewer groups of one length are taken as any others. */
@@ -325,7 +327,7 @@ void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned 
     if (s->boundaries == 0)
         return;
     _Alignas(64) unsigned char first[TALLY_CPU_ACC_MOST];
-    uint64_t length = boundary(s, 0) - s->group_start;
+    uint64_t length = tally_stretch_boundary(s, 0) - s->group_start;
     tally_stretch_first(r, s, first);
     r->plan->kernels->combine(&r->plan->context, 1, first, carry);
     tally_runs_emit(r, s->first_result, 1, &length, carry);
@@ -412,7 +414,8 @@ static void scan_short_prefixes(const tally_runs *r, const tally_stretch *s, uns
 
 /* Piece k of the stretch; *acc is the value before it in the direction of the scan. */
 static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, unsigned worker, void *acc) {
-    uint64_t from = k ? boundary(s, k - 1) : s->begin, to = k < s->boundaries ? boundary(s, k) : s->end;
+    uint64_t from = k ? tally_stretch_boundary(s, k - 1) : s->begin,
+             to = k < s->boundaries ? tally_stretch_boundary(s, k) : s->end;
     uint64_t start = k ? from : s->group_start, end = k < s->boundaries ? to : s->group_end;
     if (from < to)
         tally_cpu_scan_run(r->plan, element_at(r, r->x, from), element_at(r, r->y, from), to - from, from - start,
@@ -493,7 +496,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
 /* The length of the groups that begin and end in the stretch, if there are several of one length; else 0. */
 static uint64_t length_of_all(const tally_cpu_plan *plan, const tally_stretch *s) {
     uint64_t room[TALLY_CPU_BATCH + 1], length = 0;
-    for (uint64_t done = 1; s->boundaries > LEAST_EQUAL && done < s->boundaries;) {
+    for (uint64_t done = 1; !s->marks && s->boundaries > LEAST_EQUAL && done < s->boundaries;) {
         const size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t own =
             tally_cpu_equal_length(plan, read_boundaries(plan->device->level, s, done - 1, batch + 1, room), batch);
@@ -508,7 +511,7 @@ static uint64_t length_of_all(const tally_cpu_plan *plan, const tally_stretch *s
 static void scan_equal_groups(const tally_runs *r, const tally_stretch *s, uint64_t length, unsigned worker,
                               void *carry) {
     const bool reverse = r->plan->base.computation.reverse;
-    const uint64_t first = boundary(s, 0);
+    const uint64_t first = tally_stretch_boundary(s, 0);
     _Alignas(64) unsigned char start[TALLY_CPU_ACC_MOST];
     scan_piece(r, s, reverse ? s->boundaries : 0, worker, carry);
     tally_cpu_start(r->plan, r->initial, start);
@@ -553,7 +556,7 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_equal_groups(r, s, length, worker, carry);
         return;
     }
-    if (has_short_groups(r->plan, s)) {
+    if (tally_stretch_takes_marks(r->plan, s)) {
         scan_short_groups(r, s, worker, carry);
         return;
     }

@@ -11,6 +11,9 @@ typedef struct tally_stretch {
     uint64_t begin, end;
     uint64_t boundaries;
     const uint32_t *heads; /* boundary k is heads[k] + heads_base; or NULL: it is offset number first_offset + k */
+    /* Or NULL; else bit i says whether a boundary is before element begin + i, and heads[] has the first and the last
+     * boundary only. There is at least one, and the groups are to be scanned with marks, forward. */
+    const uint64_t *marks;
     uint64_t heads_base;
     const void *offsets;
     tally_dtype offsets_type;
@@ -26,6 +29,12 @@ typedef struct tally_runs {
     void *out;
     bool stream;
 } tally_runs;
+
+/* Boundary k, which is the first or the last one if there are marks. */
+uint64_t tally_stretch_boundary(const tally_stretch *stretch, uint64_t k);
+
+/* Whether a scan of the stretch takes marks of where groups begin. */
+bool tally_stretch_takes_marks(const tally_cpu_plan *plan, const tally_stretch *stretch);
 
 /* *own = the stretch's part of the group that is handed on: the last piece, or the first in a reverse scan. */
 void tally_stretch_fold(const tally_runs *runs, const tally_stretch *stretch, unsigned worker, void *own);

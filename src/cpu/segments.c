@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "core/dtype.h"
 #include "core/status.h"
 #include "cpu/offsets.h"
 #include "cpu/runs.h"
@@ -66,14 +67,19 @@ static void lower_to(uint64_t *lowest, uint64_t value) {
 }
 
 static bool decreases(const segments *s, const uint64_t *numbers, size_t n) {
-    return s->runs.plan->device->level->decreases(numbers, n);
+    return s->runs.plan->device->level->decreases(numbers, sizeof *numbers, n);
 }
 
 static void check_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     segments *s = job;
-    uint64_t end = least((task + 1) * (uint64_t)CHECKED_AT_A_TIME, s->count);
-    for (uint64_t i = task * (uint64_t)CHECKED_AT_A_TIME; i < end;) {
+    const uint64_t first = task * (uint64_t)CHECKED_AT_A_TIME, end = least(first + CHECKED_AT_A_TIME, s->count);
+    const size_t bytes = tally_dtype_size(s->type);
+    /* as they are: the ends were checked, so that a negative offset is followed by a smaller number */
+    if (!s->empty_is_error &&
+        !s->runs.plan->device->level->decreases(tally_at(s->offsets, first, bytes), bytes, end - first))
+        return;
+    for (uint64_t i = first; i < end;) {
         uint64_t room[TALLY_CPU_BATCH + 1];
         size_t batch = least(end - i, TALLY_CPU_BATCH);
         const uint64_t *numbers =
