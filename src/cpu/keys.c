@@ -142,7 +142,7 @@ static void find_marks(const keys *k, tally_stretch *s, unsigned worker) {
 }
 
 static tally_stretch find_stretch(const keys *k, uint64_t chunk, unsigned worker) {
-    tally_stretch s = {.begin = chunk * k->chunk};
+    tally_stretch s = {.begin = chunk * k->chunk, .all = k->elements};
     s.end = least(s.begin + k->chunk, k->elements);
     s.heads_base = s.begin;
     if (k->remains && k->remains[chunk].saved) {

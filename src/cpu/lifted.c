@@ -538,7 +538,8 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const size_t bytes = plan->lifted.bytes;
     const uint64_t least_called = tally_cpu_has_masks(plan) ? LEAST_CALLED_BY_MASKS : LEAST_CALLED;
-    if (!plan->lifted.second && bytes >= LEAST_CALLED_BYTES && groups * least_called <= n) {
+    const bool may_call = !plan->lifted.second && bytes >= LEAST_CALLED_BYTES && !plan->lifted.as_they_are;
+    if (may_call && groups * least_called <= n) {
         scan_parts(plan, lifted, block->heads, n, start->first, &acc->first, to);
         return;
     }

@@ -144,39 +144,6 @@ static bool are_short(const tally_stretch *s) {
     return are_shorter(s, TALLY_CPU_SHORT_GROUP);
 }
 
-/* Groups that are shorter on average are scanned with marks; others by a call for each, or in blocks that are lifted
- * together where their parts in a block are short (lifted.c). (One thread of a Zen 5, ns an element with marks and by
- * calls: sums of f32 in groups of random lengths of 35 0.22 and 0.21, of 45 0.22 and 0.18; smallest of f32 in groups of
- * 46 and 47, each of which changes it in another vector, 0.25 and 0.34, of 49 and 50 0.25 and 0.18; sums of f64 in
- * groups of 25 and 26 0.31 and 0.30; with AVX2 of f32 in groups of 12 0.44 and 0.43, of f64 0.57 and 0.45; means in
- * groups of 200 0.56 and 0.59, of 400 0.52 and 0.48. Of a Xeon: any of f32 in groups of 400 0.25 and 0.30, xor of i8 in
- * groups of 200 0.14 and 0.17, of u16 in groups of 200 0.22 and 0.21; of a Zen 5, argmin of f32 in groups of 200 0.49
- * and 0.59.) */
-static uint64_t short_length(const tally_cpu_plan *plan) {
-    const tally_cpu_lifted *lifted = &plan->lifted;
-    enum { TRUTHS = 512, PLACES = 160, BYTES = 256, HALVES = 192, NUMBERS = 128, NUMBERS_BY_MASKS = 256, FOLDED = 512 };
-    enum { DIRECT = 12, DIRECT_BY_MASKS = 48, DIRECT_64_BY_MASKS = 24 };
-    const bool by_masks = tally_cpu_has_masks(plan);
-    return lifted->parts == TALLY_CPU_PLACE ? PLACES
-           : lifted->truths                 ? TRUTHS
-           : lifted->counts                 ? TRUTHS
-           : lifted->bytes == 1             ? BYTES
-           : lifted->bytes == 2             ? HALVES
-           : plan->direct && !by_masks      ? DIRECT
-           : plan->direct                   ? (lifted->bytes == 4 ? DIRECT_BY_MASKS : DIRECT_64_BY_MASKS)
-           : lifted->folds_carry            ? FOLDED
-           : by_masks                       ? NUMBERS_BY_MASKS
-                                            : NUMBERS;
-}
-
-/* Whether calls for each group would take longer than scanning all with marks. */
-bool tally_stretch_takes_marks(const tally_cpu_plan *plan, const tally_stretch *s) {
-    /* forward only, and numbered in 32 bits */
-    const bool follows = !plan->base.computation.reverse && s->end - s->group_start < INT32_MAX;
-    return plan->lifted.scan && (plan->lifted.parts != TALLY_CPU_PLACE || follows) &&
-           are_shorter(s, short_length(plan));
-}
-
 static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, const void *carry) {
     const tally_cpu_plan *plan = r->plan;
     const tally_computation *c = &plan->base.computation;
@@ -189,6 +156,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const bool to_results = plan->lifted.as_they_are || tally_cpu_writes_results(plan);
     const bool gives_places = places && c->desc.out == TALLY_I64;
+    const bool may_call = !tally_cpu_has_masks(plan) || tally_stretch_may_be_foreseen(plan, s);
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
     tally_cpu_start(plan, r->initial, block->narrow);
@@ -198,7 +166,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
         void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
-        const uint64_t groups = mark_heads(&b, first, count, block->heads);
+        const uint64_t marked = mark_heads(&b, first, count, block->heads), groups = may_call ? marked : count;
         if (places)
             number =
                 plan->device->scans->number_groups(block->heads, count, 0, (uint32_t)number, (uint32_t *)block->counts);

@@ -171,7 +171,8 @@ static void locate(const segments *s, uint64_t steps, uint64_t *segment, uint64_
 /* The ends of the path are not located: unchecked offsets might begin it too late or end it too early, and is_sound
  * would not see those that no task has. */
 static tally_stretch cut(const segments *s, size_t task) {
-    tally_stretch t = {.offsets = s->offsets, .offsets_type = s->type, .begin = s->first, .end = s->last};
+    tally_stretch t = {
+        .offsets = s->offsets, .offsets_type = s->type, .begin = s->first, .end = s->last, .all = s->last - s->first};
     uint64_t last = s->count;
     if (task)
         locate(s, (uint64_t)task * s->steps, &t.first_result, &t.begin);
