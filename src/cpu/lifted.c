@@ -11,9 +11,8 @@
 
 /* Elements of a block: more of those that are narrow. */
 static uint64_t block_elements(const tally_cpu_plan *plan) {
-    return plan->lifted.truths     ? 8 * TALLY_CPU_LIFTED_BLOCK
-           : plan->lifted.by_order ? 4 * TALLY_CPU_LIFTED_BLOCK
-                                   : TALLY_CPU_LIFTED_BLOCK;
+    const bool are_narrow = plan->lifted.parts == TALLY_CPU_NUMBER && plan->lifted.bytes < sizeof(uint32_t);
+    return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : (are_narrow ? 4 : 1) * TALLY_CPU_LIFTED_BLOCK;
 }
 
 /* truths[n] = 1 for each element that is not 0, else 0 */
@@ -43,7 +42,9 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
         return;
     }
     const bool to_32_bits = acc != type && (type == TALLY_U32 || plan->lifted.folds_carry);
-    tally_cpu_lift_32 *const lift_32 = to_32_bits ? scans->lift_32(c->monoid, c->desc.in) : NULL;
+    tally_cpu_lift_32 *const lift_32 = to_32_bits           ? scans->lift_32(c->monoid, c->desc.in)
+                                       : type == c->desc.in ? scans->lift_narrow(c->monoid, c->desc.in)
+                                                            : NULL;
     if (lift_32) {
         lift_32(x, y, n, to);
         return;

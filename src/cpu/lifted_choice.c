@@ -136,11 +136,15 @@ static void choose(tally_cpu_plan *plan) {
     const bool in_f32 = suits_f32(c, acc);
     const tally_monoid monoid = combining(c->monoid);
     const bool is_narrow = plan->device->scans->narrow(acc, monoid);
-    const tally_dtype type = as_they_are                ? c->desc.in
-                             : wraps_in_32_bits(c, acc) ? TALLY_U32
-                             : in_f32                   ? TALLY_F32
-                             : is_narrow                ? acc
-                                                        : scanned_type(acc);
+    /* integers of 1 or 2 bytes whose results have no more wrap in as many */
+    const bool wraps_narrow = wraps_in_32_bits(c, acc) && c->out_bytes == c->in_bytes &&
+                              plan->device->scans->lift_narrow(c->monoid, c->desc.in) &&
+                              plan->device->scans->narrow(c->desc.in, monoid);
+    const tally_dtype type = as_they_are || wraps_narrow ? c->desc.in
+                             : wraps_in_32_bits(c, acc)  ? TALLY_U32
+                             : in_f32                    ? TALLY_F32
+                             : is_narrow                 ? acc
+                                                         : scanned_type(acc);
     const tally_cpu_direct_scan *scan = tally_cpu_same_scan(plan->device, type, monoid);
     if (scan)
         plan->lifted = (tally_cpu_lifted){.scan = scan,

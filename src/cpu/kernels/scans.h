@@ -115,6 +115,8 @@ typedef struct tally_cpu_scans {
     tally_cpu_number_groups *number_groups;
     /* of types of up to 32 bits; NULL: there is none */
     tally_cpu_lift_32 *(*lift_32)(tally_monoid monoid, tally_dtype type);
+    /* the same to as many bits as integers of 1 and 2 bytes have */
+    tally_cpu_lift_32 *(*lift_narrow)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
