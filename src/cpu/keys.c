@@ -364,7 +364,7 @@ tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     k.runs = (tally_runs){
         plan,          args->x,   args->y,
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
-    k.chunk = least(most(divide_up(k.elements, SHARED_AMONG), LEAST_CHUNK), TALLY_CPU_KEYS_CHUNK);
+    k.chunk = least(tally_even_part(most(k.elements, 1), LEAST_CHUNK, SHARED_AMONG), TALLY_CPU_KEYS_CHUNK);
     k.tasks = divide_up(k.elements, k.chunk);
     tally_status status = tally_cpu_worker_scratch(plan, worker_bytes(plan));
     if (status != TALLY_OK)

@@ -4,6 +4,7 @@
 #ifndef TALLY_CPU_RUNS_H
 #define TALLY_CPU_RUNS_H
 
+#include "core/arithmetic.h"
 #include "cpu/cpu.h"
 
 /* Boundary k (0 .. boundaries - 1) ends piece k and begins piece k + 1 of the stretch; pieces may be empty. */
@@ -30,6 +31,13 @@ typedef struct tally_runs {
     void *out;
     bool stream;
 } tally_runs;
+
+/* The elements of a part, where there are to be parts of about 'part' elements, 'most_parts' at most: an even number of
+ * parts, since of three one of two threads would do two. */
+static inline uint64_t tally_even_part(uint64_t elements, uint64_t part, uint64_t most_parts) {
+    const uint64_t pairs = most((elements + part) / (2 * part), 1);
+    return elements < part ? elements : divide_up(elements, least(2 * pairs, most_parts));
+}
 
 /* Boundary k, which is the first or the last one if there are marks. */
 uint64_t tally_stretch_boundary(const tally_stretch *stretch, uint64_t k);

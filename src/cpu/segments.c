@@ -280,10 +280,13 @@ static tally_status name_bad_offsets(segments *s) {
 static uint64_t choose_steps(const tally_cpu_plan *plan, const segments *s, uint64_t path) {
     const bool is_scan = tally_is_scan(&plan->base.computation), are_short = path < s->count * TALLY_CPU_SHORT_GROUP;
     uint64_t steps = PATH_STEPS;
-    if (are_short || (is_scan && !plan->direct))
-        steps = least(most(divide_up(path, SHARED_AMONG), is_scan ? LEAST_SCAN_STEPS : LEAST_SHORT_STEPS), PATH_STEPS);
-    /* copies without NaNs have room for PATH_STEPS, and scans take their steps from the cache */
-    return is_scan || plan->staging_bytes ? steps : most(steps, divide_up(path, MOST_STRETCHES));
+    if (is_scan)
+        return are_short || !plan->direct ? least(tally_even_part(path, LEAST_SCAN_STEPS, SHARED_AMONG), PATH_STEPS)
+                                          : tally_even_part(path, PATH_STEPS, UINT64_MAX);
+    if (are_short)
+        steps = least(most(divide_up(path, SHARED_AMONG), LEAST_SHORT_STEPS), PATH_STEPS);
+    /* copies without NaNs have room for PATH_STEPS */
+    return plan->staging_bytes ? steps : most(steps, divide_up(path, MOST_STRETCHES));
 }
 
 tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
