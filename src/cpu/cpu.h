@@ -70,6 +70,8 @@ typedef struct tally_cpu_lifted {
     bool as_they_are;           /* elements are scanned without being lifted, and prefixes are the results */
     bool by_conversion;         /* elements are lifted by converting their type */
     bool truths; /* elements are lifted to whether they are not 0, and results are truth values; accumulators count */
+    bool counts;      /* what is not 0 is counted by bytes in runs and groups (number.c) */
+    bool by_order;    /* floats of 16 bits are lifted to integers of the same order, which are scanned */
     bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
 } tally_cpu_lifted;
 

@@ -9,9 +9,17 @@
 #include "cpu/lower.h"
 #include "cpu/scratch.h"
 
-/* Elements of a block: more of those that are bytes. */
+/* Elements of a block: more of those that are narrow. */
 static uint64_t block_elements(const tally_cpu_plan *plan) {
-    return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : TALLY_CPU_LIFTED_BLOCK;
+    const bool are_narrow = plan->lifted.parts == TALLY_CPU_NUMBER && plan->lifted.bytes < sizeof(uint32_t);
+    return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : (are_narrow ? 4 : 1) * TALLY_CPU_LIFTED_BLOCK;
+}
+
+/* truths[n] = 1 for each element that is not 0, else 0 */
+static void find_truths(const tally_cpu_plan *plan, const void *x, uint64_t n, void *truths) {
+    const tally_computation *c = &plan->base.computation;
+    const uint64_t sign = tally_dtype_is_float(c->desc.in) ? UINT64_C(1) << (8 * c->in_bytes - 1) : 0; /* of -0 */
+    plan->device->scans->truths(x, n, c->in_bytes, ~sign, truths);
 }
 
 /* block->lifted[place ..] = n elements, lifted. */
@@ -22,8 +30,11 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
     const tally_dtype acc = plan->kernels->acc_type, type = plan->lifted.type;
     void *to = tally_at_mutable(block->lifted, place, plan->lifted.bytes);
     if (plan->lifted.truths) {
-        const uint64_t sign = tally_dtype_is_float(c->desc.in) ? UINT64_C(1) << (8 * c->in_bytes - 1) : 0; /* of -0 */
-        scans->truths(x, n, c->in_bytes, ~sign, to);
+        find_truths(plan, x, n, to);
+        return;
+    }
+    if (plan->lifted.by_order) {
+        tally_cpu_order_floats(plan, x, n, to);
         return;
     }
     if (plan->lifted.by_conversion) {
@@ -31,7 +42,9 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
         return;
     }
     const bool to_32_bits = acc != type && (type == TALLY_U32 || plan->lifted.folds_carry);
-    tally_cpu_lift_32 *const lift_32 = to_32_bits ? scans->lift_32(c->monoid, c->desc.in) : NULL;
+    tally_cpu_lift_32 *const lift_32 = to_32_bits           ? scans->lift_32(c->monoid, c->desc.in)
+                                       : type == c->desc.in ? scans->lift_narrow(c->monoid, c->desc.in)
+                                                            : NULL;
     if (lift_32) {
         lift_32(x, y, n, to);
         return;
@@ -161,6 +174,16 @@ static void scan_results(const tally_cpu_plan *plan, const void *numbers, uint64
     }
 }
 
+/* to[n] = running counts; heads may be NULL. *acc is the count before them and becomes the one after. */
+static void count_block(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n, uint64_t start,
+                        uint64_t *acc, tally_cpu_lifted_block *block, void *to) {
+    const tally_computation *c = &plan->base.computation;
+    uint8_t *const truths = (uint8_t *)block->narrow;
+    find_truths(plan, x, n, truths); /* now: 'to' may be x */
+    *acc =
+        plan->device->scans->count(truths, heads, n, c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, start, *acc, to);
+}
+
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
@@ -172,6 +195,14 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
+        if (plan->lifted.counts) {
+            void *const to = tally_at_mutable(out, first, c->out_bytes);
+            count_block(plan, tally_at(x, first, c->in_bytes), NULL, count, 0, &carry.first, block,
+                        to_results ? to : block->scanned);
+            if (!to_results)
+                tally_cpu_lower_prefixes(plan, block->scanned, NULL, count, (tally_counts){NULL, 0, 0}, to);
+            continue;
+        }
         const void *lifted =
             tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
         uint64_t folded = carry.first;
@@ -422,11 +453,23 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
                 numbers[r * extent + k] = (uint32_t)k;
     else if (tally_cpu_lowers_by_count(plan))
         number_rows(most_rows, extent, c->reverse, exclusive, block->counts);
+    if (l->counts) {
+        memset(block->heads, 0, most_rows * extent);
+        for (uint64_t r = 0; r < most_rows; r++)
+            block->heads[r * extent + (c->reverse ? extent - 1 : 0)] = -1;
+    }
     for (uint64_t done = 0, count; done < rows; done += count) {
         count = least(rows - done, most_rows);
         const uint64_t first = done * extent, n = count * extent;
         void *const to = tally_at_mutable(out, first, c->out_bytes * c->per_result);
         void *const scanned = to_results ? to : tally_at_mutable(block->scanned, places, l->bytes);
+        if (l->counts) {
+            uint64_t after = from.first;
+            count_block(plan, tally_at(x, first, c->in_bytes), block->heads, n, from.first, &after, block, scanned);
+            if (!to_results)
+                tally_cpu_lower_prefixes(plan, scanned, NULL, n, (tally_counts){NULL, 0, 0}, to);
+            continue;
+        }
         const void *lifted =
             tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), n, block);
         l->scan->rows(lifted, count, extent, how, &from.first, scanned);
@@ -488,11 +531,16 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
                              void *to, void *second) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
+    if (plan->lifted.counts) {
+        count_block(plan, x, block->heads, n, start->first, &acc->first, block, to);
+        return;
+    }
     const void *lifted = tally_cpu_lift(plan, x, y, n, block);
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const size_t bytes = plan->lifted.bytes;
     const uint64_t least_called = tally_cpu_has_masks(plan) ? LEAST_CALLED_BY_MASKS : LEAST_CALLED;
-    if (!plan->lifted.second && bytes >= LEAST_CALLED_BYTES && groups * least_called <= n) {
+    const bool may_call = !plan->lifted.second && bytes >= LEAST_CALLED_BYTES && !plan->lifted.as_they_are;
+    if (may_call && groups * least_called <= n) {
         scan_parts(plan, lifted, block->heads, n, start->first, &acc->first, to);
         return;
     }

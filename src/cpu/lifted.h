@@ -4,8 +4,6 @@
 #ifndef TALLY_CPU_LIFTED_H
 #define TALLY_CPU_LIFTED_H
 
-#include <string.h>
-
 #include "core/dtype.h"
 #include "cpu/cpu.h"
 
@@ -38,9 +36,8 @@ static inline bool tally_cpu_is_half(tally_dtype type) {
     return tally_dtype_is_float(type) && tally_dtype_size(type) < sizeof(float);
 }
 
-/* Whether marks of groups become masks of lanes (group_masks.h), which take half the time. */
 static inline bool tally_cpu_has_masks(const tally_cpu_plan *plan) {
-    return strcmp(plan->device->level->name, "avx512") == 0;
+    return plan->device->level->has_masks;
 }
 
 /* Chooses plan->lifted for a plan whose kernels are chosen. */

@@ -47,12 +47,21 @@ typedef struct tally_cpu_follow {
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
+/* Floats of 16 bits, of which 'bits' count, to unsigned integers in the same order, of which 'least' is to become 0; or
+ * 'back'. 'to' may be x. */
+typedef void tally_cpu_order(const void *x, size_t n, uint16_t bits, uint16_t least, bool back, void *to);
+
 typedef const tally_cpu_direct_scan *tally_cpu_narrow_scan_for(tally_dtype type, tally_monoid monoid);
 
 /* numbers[k] = that of element k in its group, from 'first' on. heads[k] is -1 where a
  * group begins, else 0. 'before' elements of the open group came before; returned is the number of them after all. */
 typedef uint32_t tally_cpu_number_groups(const int8_t *heads, size_t n, uint32_t first, uint32_t before,
                                          uint32_t *numbers);
+
+/* counts[k], of 64 bits, = how many of its group are true up to element k, or before it, from 'start' on. heads is as
+ * above, in the direction of the scan, or NULL. 'before' is the count before all; returned is the one after. */
+typedef uint64_t tally_cpu_count(const uint8_t *truths, const int8_t *heads, size_t n, bool reverse, bool exclusive,
+                                 uint64_t start, uint64_t before, void *counts);
 
 /* Running logsumexps of a block, TALLY_CPU_EXPS_BLOCK elements at most, forward. An accumulator is the largest element
  * and the sum of e^(x - largest); it is the value before the block and becomes the one after it. */
@@ -106,9 +115,13 @@ typedef struct tally_cpu_scans {
     tally_cpu_number_groups *number_groups;
     /* of types of up to 32 bits; NULL: there is none */
     tally_cpu_lift_32 *(*lift_32)(tally_monoid monoid, tally_dtype type);
+    /* the same to as many bits as integers of 1 and 2 bytes have */
+    tally_cpu_lift_32 *(*lift_narrow)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
+    tally_cpu_count *count; /* NULL on the baseline */
+    tally_cpu_order *order;
     const tally_cpu_follow *follow; /* by type, of 32 and 64 bits */
 } tally_cpu_scans;
 
