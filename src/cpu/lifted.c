@@ -282,6 +282,30 @@ static bool folds_columns(const tally_cpu_plan *plan, uint64_t length) {
            length > TALLY_CPU_LIFTED_BLOCK;
 }
 
+/* Whether a kernel keeps the columns' extremes in registers. */
+static bool follows_columns(const tally_cpu_plan *plan, uint64_t width) {
+    return follows_place(plan) && width >= TALLY_CPU_LEAST_PLACES &&
+           tally_cpu_places_kernel(plan, plan->lifted.type) != NULL;
+}
+
+static void follow_columns(const tally_cpu_plan *plan, const columns *s, uint64_t *carry, uint64_t *second,
+                           tally_cpu_lifted_block *block) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_dtype type = plan->lifted.type;
+    const bool lifts = c->desc.in != type, to_results = c->desc.out == TALLY_I64 && s->out != s->x;
+    for (uint64_t row = 0, rows; row < s->rows; row += rows) {
+        rows = least(s->rows - row, block_elements(plan) / s->width);
+        const void *const x =
+            lifts ? lift_rows(plan, s, row, rows, block) : tally_at(s->x, row * s->stride, plan->lifted.bytes);
+        tally_cpu_places_kernel(plan, type)(
+            x, rows, s->width, lifts ? s->width : s->stride, tally_cpu_places_turn(plan, type), s->index + row, carry,
+            (int64_t *)second, to_results ? tally_at_mutable(s->out, row * s->stride, c->out_bytes) : block->second,
+            to_results ? s->stride : s->width);
+        if (!to_results)
+            lower_rows(plan, s, row, rows, block->scanned, row == 0, block);
+    }
+}
+
 /* Columns of which a block holds some rows. */
 static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
@@ -297,7 +321,9 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         tally_cpu_split(plan, s->acc, width, before, carry, second);
     else
         start_carries(plan, width, carry, second);
-    for (uint64_t done = 0, folded = 0, rows; done < s->rows; done += rows) {
+    if (follows_columns(plan, width))
+        follow_columns(plan, s, carry, second, block);
+    for (uint64_t done = follows_columns(plan, width) ? s->rows : 0, folded = 0, rows; done < s->rows; done += rows) {
         if (folds_carry && done == folded) { /* now: 'out' may be x */
             const uint64_t some = least(s->rows - done, TALLY_CPU_LIFTED_BLOCK);
             tally_cpu_split(plan, s->acc, width, before, carry, second);

@@ -23,7 +23,7 @@ static lone_result result_of(const tally_cpu_plan *plan) {
     if (c->monoid == TALLY_MONOID_nonzero)
         return TRUTH;
     if (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD)
-        return !is_float ? ONE_FOR_ALL : tally_cpu_has_few_rows(plan, 1) ? SPREAD : OTHER;
+        return !is_float ? ONE_FOR_ALL : tally_cpu_has_few_rows(plan, 1, 1) ? SPREAD : OTHER;
     const bool is_mean = c->desc.op == TALLY_MEAN || c->desc.op == TALLY_LOGSUMEXP;
     return tally_cpu_result_is_element(plan) || (is_mean && !is_float && convert[c->desc.out]) ? ELEMENT : OTHER;
 }

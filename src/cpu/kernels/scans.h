@@ -44,6 +44,15 @@ typedef struct tally_cpu_follow {
                     void *places);
 } tally_cpu_follow;
 
+/* Places of the smallest elements of columns, at least TALLY_CPU_LEAST_PLACES, of which the first of 'rows' rows is
+ * number 'row'. Elements are widened to 64 bits (integers with their sign) and compared, as signed numbers or floats,
+ * with the bits 'turn' turned over. extremes[j] and places[j] are those before the rows and become those after them; if
+ * places[0] is negative, no row came before. 'to' receives the places behind each row, in i64, 'to_stride' apart; NULL:
+ * none. It does not overlap x. */
+enum { TALLY_CPU_LEAST_PLACES = 8 };
+typedef void tally_cpu_places_of_columns(const void *x, size_t rows, size_t width, size_t stride, uint64_t turn,
+                                         uint64_t row, void *extremes, int64_t *places, void *to, size_t to_stride);
+
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
@@ -75,6 +84,11 @@ typedef struct tally_cpu_running_exps {
     void (*columns_apart)(double *x, size_t rows, size_t width, bool reverse, bool exclusive, double *acc);
 } tally_cpu_running_exps;
 
+/* The sum of e^(x - m) over n integers of one width, at least one and at most TALLY_CPU_INTEGER_EXPS, up to their
+ * largest, m, whose bits are in the lowest of 'largest'. */
+enum { TALLY_CPU_INTEGER_EXPS = 4096 };
+typedef double tally_cpu_integer_exps(const void *x, size_t n, uint64_t largest);
+
 typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
      */
@@ -87,6 +101,7 @@ typedef struct tally_cpu_scans {
      * from 1 on; n is a multiple of 8. False if a square overflows or an element is not finite. */
     bool (*moments_of_groups)(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how);
     const tally_cpu_running_exps *running_exps;
+    tally_cpu_integer_exps *const *integer_exps; /* of 1, 2, 4 and 8 bytes; only with AVX-512, else NULL */
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
      * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
      */
@@ -110,6 +125,7 @@ typedef struct tally_cpu_scans {
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
     const tally_cpu_follow *follow; /* by type, of 32 and 64 bits */
+    tally_cpu_places_of_columns *const *places; /* likewise; only with AVX-512, else NULL */
 } tally_cpu_scans;
 
 extern const tally_cpu_scans tally_cpu_scans_baseline;
