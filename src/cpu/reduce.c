@@ -32,6 +32,9 @@ enum {
     MOST_GROUP_TASKS = 16 * TALLY_CPU_MOST_TASKS,
     /* Rows of up to this many bytes are folded many per call, since a call for each would take longer than the row. */
     SHORT_ROW_BYTES = 256,
+    /* And of elements that are converted first, many rows at a time. (logsumexp of i32 in rows of 70, 100 and 150 0.57,
+     * 0.46, 0.35 ns an element by a call each, and 0.31, 0.27, 0.22 so.) */
+    SHORT_CONVERTED_BYTES = 1024,
     /* If the extent x inner elements of a group have fewer bytes, a task has several groups. */
     SMALL_BLOCK_BYTES = TALLY_CPU_TILE_BYTES,
     LEAST_TILE = 16 /* columns */
@@ -202,7 +205,8 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     const reduction *r = job;
     void *acc = tally_cpu_worker(r->plan, worker);
     uint64_t group = task * r->tile, end = least(group + r->tile, r->outer);
-    bool is_short = r->extent * r->plan->base.computation.in_bytes <= SHORT_ROW_BYTES;
+    const uint64_t short_row = r->plan->context.convert ? SHORT_CONVERTED_BYTES : SHORT_ROW_BYTES;
+    const bool is_short = r->extent * r->plan->base.computation.in_bytes <= short_row;
     while (group < end) {
         uint64_t batch = least(end - group, TALLY_CPU_BATCH);
         if (r->extent == 0)
