@@ -521,6 +521,8 @@ extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_D
 
 extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
 
+extern tally_cpu_minmax_columns *const PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
 extern tally_cpu_places_of_columns *const PASTE4(tally_cpu_places, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 const tally_cpu_scans PASTE4(tally_cpu_scans, _,
@@ -538,4 +540,5 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
                                                .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
                                                .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, ),
+                                               .minmax = PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, ),
                                                .places = PASTE4(tally_cpu_places, _, TALLY_LEVEL, )};

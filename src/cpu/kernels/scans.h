@@ -53,6 +53,12 @@ enum { TALLY_CPU_LEAST_PLACES = 8 };
 typedef void tally_cpu_places_of_columns(const void *x, size_t rows, size_t width, size_t stride, uint64_t turn,
                                          uint64_t row, void *extremes, int64_t *places, void *to, size_t to_stride);
 
+/* Running smallest and largest elements of columns, as pairs of their type, 'to_stride' pairs a row apart; strides may be
+ * negative. smallest[j] and largest[j] are those before the rows and become those after them; NULL: none came before, and
+ * none will follow. 'to' does not overlap x. */
+typedef void tally_cpu_minmax_columns(const void *x, size_t rows, size_t width, ptrdiff_t stride, void *smallest,
+                                      void *largest, void *to, ptrdiff_t to_stride);
+
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
@@ -125,6 +131,7 @@ typedef struct tally_cpu_scans {
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
     const tally_cpu_follow *follow; /* by type, of 32 and 64 bits */
+    tally_cpu_minmax_columns *const *minmax; /* by type; only with AVX-512, else NULL */
     tally_cpu_places_of_columns *const *places; /* likewise; only with AVX-512, else NULL */
 } tally_cpu_scans;
 
