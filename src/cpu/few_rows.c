@@ -24,7 +24,9 @@ enum {
      * 64 0.46, 0.20, 0.14 and 0.14, 0.11, 0.11.) */
     MOST_PLACES_ROWS_2 = 8,
     MOST_PLACES_ROWS_4 = 16,
-    MOST_PLACES_ROWS_8 = 64
+    MOST_PLACES_ROWS_8 = 64,
+    MOST_EXPS_ROWS = 16, /* of logsumexp */
+    LEAST_EXPS = 4
 };
 
 /* The kernels for the values of argmin and argmax, if these are elements. */
@@ -44,6 +46,11 @@ static bool has_places(const tally_cpu_plan *plan) {
     return tally_cpu_places_kernel(plan, places_type(plan)) != NULL;
 }
 
+/* Whether exponentials of floats are f32: neither elements nor results have more digits. */
+static bool takes_f32_exps(const tally_computation *c) {
+    return c->desc.acc == TALLY_F32 && c->out_bytes <= sizeof(float);
+}
+
 bool tally_cpu_has_few_rows(const tally_cpu_plan *plan, uint64_t extent, uint64_t columns) {
     const tally_computation *c = &plan->base.computation;
     const bool is_plain = !c->exact && !c->takes_words && !c->gives_words && !plan->states && !plan->context.nans;
@@ -56,6 +63,9 @@ bool tally_cpu_has_few_rows(const tally_cpu_plan *plan, uint64_t extent, uint64_
     if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return c->in_bytes < sizeof(uint64_t) && extremes_of(plan) &&
                extent <= (c->in_bytes < sizeof(uint32_t) ? MOST_NARROW_ROWS : MOST_WIDE_ROWS);
+    if (c->monoid == TALLY_MONOID_logsumexp)
+        return (tally_dtype_is_float(c->desc.in) ? takes_f32_exps(c) : c->desc.in != TALLY_U64) &&
+               extent <= MOST_EXPS_ROWS && columns >= LEAST_EXPS;
     return c->monoid == TALLY_MONOID_moments && (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD) &&
            extent <= MOST_ROWS;
 }
@@ -104,6 +114,29 @@ static void find_places(const tally_cpu_plan *plan, const void *x, uint64_t rows
     }
 }
 
+/* Exponentials and one logarithm a column; those of integers are f64. */
+static void sum_exps(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
+                     void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_running_exps *const exps = plan->device->scans->running_exps;
+    const bool is_float = tally_dtype_is_float(c->desc.in);
+    const tally_dtype type = is_float ? TALLY_F32 : TALLY_I64, result = is_float ? TALLY_F32 : TALLY_F64;
+    const bool takes = c->desc.in != type, gives = c->desc.out != result;
+    _Alignas(64) double block[BLOCK], results[COLUMNS];
+    const uint64_t most_columns = takes ? least(BLOCK / rows, COLUMNS) : COLUMNS;
+    for (uint64_t first = 0, columns; first < width; first += columns) {
+        columns = least(width - first, most_columns);
+        const void *const from = tally_at(x, first, c->in_bytes);
+        void *const target = tally_at_mutable(out, first, c->out_bytes);
+        if (takes)
+            tally_cpu_convert_rows(plan, c->desc.in, type, from, rows, columns, stride, columns, block);
+        (is_float ? exps->few_f32 : exps->few_i64)(takes ? block : from, rows, columns, takes ? columns : stride,
+                                                   gives ? results : target);
+        if (gives)
+            tally_cpu_convert_numbers(plan, result, c->desc.out, results, columns, target);
+    }
+}
+
 static void by_accumulators(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
                             void *out) {
     _Alignas(64) char acc[COLUMNS * sizeof(tally_cpu_moments)];
@@ -145,6 +178,10 @@ void tally_cpu_reduce_few_rows(const tally_cpu_plan *plan, const void *x, uint64
             by_accumulators(plan, x, rows, width, stride, out);
         else
             find_places(plan, x, rows, width, stride, out);
+        return;
+    }
+    if (c->monoid == TALLY_MONOID_logsumexp) {
+        sum_exps(plan, x, rows, width, stride, out);
         return;
     }
     const tally_cpu_spread how = {.ddof = c->desc.ddof, .root = c->desc.op == TALLY_STD};

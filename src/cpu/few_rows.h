@@ -1,4 +1,4 @@
-/* Variances of groups of a few elements, and the places of their extremes, straight from elements to results:
+/* Variances and logsumexps of groups of a few elements, and the places of their extremes, straight from elements to results:
  * accumulators of two to four doubles would take longer to write and to read than the elements themselves. */
 #ifndef TALLY_CPU_FEW_ROWS_H
 #define TALLY_CPU_FEW_ROWS_H
