@@ -20,8 +20,8 @@ enum {
     MOST_NARROW_ROWS = 24,
     MOST_WIDE_ROWS = 6,
     /* The same by a kernel for places, of 2-, 4- and 8-byte elements. (By accumulators, and so: f16 in 2, 6 and 16 rows
-     * 0.67, 0.27, 0.14 and 0.30, 0.21, 0.19; f32 in 3, 12 and 32 0.29, 0.15, 0.10 and 0.18, 0.13, 0.12; f64 in 3, 12 and
-     * 64 0.46, 0.20, 0.14 and 0.14, 0.11, 0.11.) */
+     * 0.67, 0.27, 0.14 and 0.30, 0.21, 0.19; f32 in 3, 12 and 32 0.29, 0.15, 0.10 and 0.18, 0.13, 0.12; f64 in 3, 12
+     * and 64 0.46, 0.20, 0.14 and 0.14, 0.11, 0.11.) */
     MOST_PLACES_ROWS_2 = 8,
     MOST_PLACES_ROWS_4 = 16,
     MOST_PLACES_ROWS_8 = 64,
@@ -68,8 +68,7 @@ bool tally_cpu_has_few_rows(const tally_cpu_plan *plan, uint64_t extent, uint64_
                extent <= (c->in_bytes < sizeof(uint32_t) ? MOST_NARROW_ROWS : MOST_WIDE_ROWS);
     if (c->monoid == TALLY_MONOID_minmax)
         return extent <= (tally_cpu_is_half(c->desc.in) ? MOST_PAIRS_ROWS_OF_HALVES : MOST_PAIRS_ROWS) &&
-               columns >= LEAST_PAIRS && !tally_cpu_is_strict(plan) &&
-               plan->device->scans->minmax[places_type(plan)];
+               columns >= LEAST_PAIRS && !tally_cpu_is_strict(plan) && plan->device->scans->minmax[places_type(plan)];
     if (c->monoid == TALLY_MONOID_logsumexp)
         return (tally_dtype_is_float(c->desc.in) ? takes_f32_exps(c) : c->desc.in != TALLY_U64) &&
                extent <= MOST_EXPS_ROWS && columns >= LEAST_EXPS;

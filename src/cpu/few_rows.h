@@ -1,5 +1,5 @@
-/* Variances and logsumexps of groups of a few elements, and the places of their extremes, straight from elements to results:
- * accumulators of two to four doubles would take longer to write and to read than the elements themselves. */
+/* Variances and logsumexps of groups of a few elements, and the places of their extremes, straight from elements to
+ * results: accumulators of two to four doubles would take longer to write and to read than the elements themselves. */
 #ifndef TALLY_CPU_FEW_ROWS_H
 #define TALLY_CPU_FEW_ROWS_H
 

@@ -1,5 +1,5 @@
-/* Kernels of logsumexp that sum the exponentials of integers by look-ups (kernels/integer_exps.c), straight from elements
- * of any width, and leave short runs and columns to the kernels that there are. */
+/* Kernels of logsumexp that sum the exponentials of integers by look-ups (kernels/integer_exps.c), straight from
+ * elements of any width, and leave short runs and columns to the kernels that there are. */
 #ifndef TALLY_CPU_INTEGER_EXPS_H
 #define TALLY_CPU_INTEGER_EXPS_H
 

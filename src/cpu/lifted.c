@@ -285,8 +285,8 @@ static bool folds_columns(const tally_cpu_plan *plan, uint64_t length) {
 
 enum {
     LEAST_PLACES = 16, /* which fill half of the kernel's strips; 8 of f32 0.47 without it, and 0.63 */
-    LEAST_PAIRS = 4, /* columns of minmax: 2 and 3 of i32 0.22, 0.24 without the kernel, and 0.45, 0.31 */
-    KEPT_ROWS = 16   /* of wide columns, which are scanned strip by strip: a cache reads ahead in so many */
+    LEAST_PAIRS = 4,   /* columns of minmax: 2 and 3 of i32 0.22, 0.24 without the kernel, and 0.45, 0.31 */
+    KEPT_ROWS = 16     /* of wide columns, which are scanned strip by strip: a cache reads ahead in so many */
 };
 
 /* Whether a kernel keeps the columns' extremes in registers. */

@@ -1,5 +1,5 @@
-/* logsumexp of integers of every type, wherever they lie and however many there are: all e^(x - largest) count, and what
- * lies behind the elements does not. */
+/* logsumexp of integers of every type, wherever they lie and however many there are: all e^(x - largest) count, and
+ * what lies behind the elements does not. */
 #include <float.h>
 #include <math.h>
 
@@ -39,8 +39,9 @@ static void all_count(void **state) {
     for (int type = TALLY_I8; type <= TALLY_U64; type++) {
         const unsigned bits = 8 * (unsigned)tally_dtype_size((tally_dtype)type);
         const bool is_signed = type <= TALLY_I64;
-        const int64_t tops[] = {is_signed ? -50 : 77, 77, is_signed ? (INT64_C(1) << (bits < 53 ? bits - 1 : 52)) - 2
-                                                                    : (INT64_C(1) << (bits < 53 ? bits : 52)) - 2};
+        const int64_t tops[] = {is_signed ? -50 : 77, 77,
+                                is_signed ? (INT64_C(1) << (bits < 53 ? bits - 1 : 52)) - 2
+                                          : (INT64_C(1) << (bits < 53 ? bits : 52)) - 2};
         const tally_desc desc = describe(TALLY_LOGSUMEXP, TALLY_REDUCE, (tally_dtype)type);
         tally_plan *plan;
         assert_ok(tally_plan_create(*state, &desc, &plan));

@@ -219,10 +219,10 @@ static void columns_apart(double *x, size_t rows, size_t width, bool reverse, bo
             put_##lane(result_##lane(to_lane(largest), sum), count, (e_##lane *)target + j);                           \
         }                                                                                                              \
     }
-#define TAKE_f32(x, n)   take_f32(x, n, 0)
-#define TAKE_i64(x, n)   ((v_i64)take_f64((const e_f64 *)(x), n, 0))
-#define SAME(x)          (x)
-#define TO_DOUBLES(x)    __builtin_convertvector(x, v_f64)
+#define TAKE_f32(x, n) take_f32(x, n, 0)
+#define TAKE_i64(x, n) ((v_i64)take_f64((const e_f64 *)(x), n, 0))
+#define SAME(x)        (x)
+#define TO_DOUBLES(x)  __builtin_convertvector(x, v_f64)
 DEFINE_FEW(f32, f32, TAKE_f32, larger_f32, shifted_exp_f32, SAME)
 DEFINE_FEW(i64, f64, TAKE_i64, max_i64, integer_exp, TO_DOUBLES)
 

@@ -35,13 +35,13 @@ ALWAYS_INLINE __mmask64 first(size_t bytes) {
 }
 
 /* Extremes pass NaNs over, and lanes that had one show it: a row waits for one instruction of the row before. */
-#define WITHOUT_NANS(v)           0
-#define AS_IT_IS(tag, x, nans)    (x)
-#define NANS_OF_f32(v)            _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q)
-#define NANS_OF_f64(v)            _mm512_cmp_pd_mask(v, v, _CMP_UNORD_Q)
-#define OR_NAN(tag, x, nans)      OR_NAN_##tag(x, nans)
-#define OR_NAN_f32(x, nans)       _mm512_mask_mov_ps(x, nans, _mm512_set1_ps(NAN))
-#define OR_NAN_f64(x, nans)       _mm512_mask_mov_pd(x, (__mmask8)(nans), _mm512_set1_pd((double)NAN))
+#define WITHOUT_NANS(v)        0
+#define AS_IT_IS(tag, x, nans) (x)
+#define NANS_OF_f32(v)         _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q)
+#define NANS_OF_f64(v)         _mm512_cmp_pd_mask(v, v, _CMP_UNORD_Q)
+#define OR_NAN(tag, x, nans)   OR_NAN_##tag(x, nans)
+#define OR_NAN_f32(x, nans)    _mm512_mask_mov_ps(x, nans, _mm512_set1_ps(NAN))
+#define OR_NAN_f64(x, nans)    _mm512_mask_mov_pd(x, (__mmask8)(nans), _mm512_set1_pd((double)NAN))
 
 #define DEFINE_MINMAX(tag, bits, NANS_OF, SHOWN)                                                                       \
     static void minmax_##tag(const void *elements, size_t rows, size_t width, ptrdiff_t stride, void *smallest,        \

@@ -45,8 +45,7 @@ ALWAYS_INLINE v_i64 is_before_f64(v_f64 x, v_f64 extreme) {
             }                                                                                                          \
             for (size_t r = 0; r < rows; r++) {                                                                        \
                 UNROLL_8 for (size_t s = 0; s < STRIPS; s++) {                                                         \
-                    const v_##lane v =                                                                                 \
-                        (v_##lane)((v_u64)load_##lane##_from_##tag(x + r * stride + at[s]) ^ turn);                    \
+                    const v_##lane v = (v_##lane)((v_u64)load_##lane##_from_##tag(x + r * stride + at[s]) ^ turn);     \
                     const v_i64 better = is_before_##lane(v, extreme[s]);                                              \
                     extreme[s] = SELECT_LANES(lane, better, v, extreme[s]);                                            \
                     place[s] = SELECT_LANES(i64, better, (int64_t)(row + r) - (v_i64){0}, place[s]);                   \

@@ -53,9 +53,9 @@ enum { TALLY_CPU_LEAST_PLACES = 8 };
 typedef void tally_cpu_places_of_columns(const void *x, size_t rows, size_t width, size_t stride, uint64_t turn,
                                          uint64_t row, void *extremes, int64_t *places, void *to, size_t to_stride);
 
-/* Running smallest and largest elements of columns, as pairs of their type, 'to_stride' pairs a row apart; strides may be
- * negative. smallest[j] and largest[j] are those before the rows and become those after them; NULL: none came before, and
- * none will follow. 'to' does not overlap x. */
+/* Running smallest and largest elements of columns, as pairs of their type, 'to_stride' pairs a row apart; strides may
+ * be negative. smallest[j] and largest[j] are those before the rows and become those after them; NULL: none came
+ * before, and none will follow. 'to' does not overlap x. */
 typedef void tally_cpu_minmax_columns(const void *x, size_t rows, size_t width, ptrdiff_t stride, void *smallest,
                                       void *largest, void *to, ptrdiff_t to_stride);
 
@@ -75,11 +75,14 @@ enum { TALLY_CPU_EXPS_BLOCK = 1024 };
 typedef struct tally_cpu_running_exps {
     /* A run of elements to 'out', or whole groups (numbers as above, for whole vectors), with one largest element for
      * all. False, and nothing is done, where elements are too far apart for that, in groups by more than 'distance', or
-     * not finite. Results of f32 have an error of some 2^-23 besides their own rounding. */
-    bool (*run_f32)(const void *x, size_t n, bool exclusive, double acc[2], void *out);
-    bool (*run_f64)(const void *x, size_t n, bool exclusive, double acc[2], void *out);
-    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, double distance, void *out);
-    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, double distance, void *out);
+     * not finite. Results of f32 have an error of some 2^-23 besides their own rounding. Whole numbers, in f64, take
+     * exponentials by look-ups; their distances in groups are 60 at most. */
+    bool (*run_f32)(const void *x, size_t n, bool exclusive, bool are_whole, double acc[2], void *out);
+    bool (*run_f64)(const void *x, size_t n, bool exclusive, bool are_whole, double acc[2], void *out);
+    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
+                       double distance, void *out);
+    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
+                       double distance, void *out);
     /* The same in place, of any elements; 'numbers' is NULL for a run. There is room for a vector behind it. */
     void (*apart)(double *x, const uint32_t *numbers, size_t n, bool exclusive, double acc[2]);
     /* Columns of 'rows' rows that begin 'stride' elements apart, with one largest element for each. Returns how many
@@ -133,8 +136,8 @@ typedef struct tally_cpu_scans {
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
     tally_cpu_truths *truths;
-    const tally_cpu_follow *follow; /* by type, of 32 and 64 bits */
-    tally_cpu_minmax_columns *const *minmax; /* by type; only with AVX-512, else NULL */
+    const tally_cpu_follow *follow;             /* by type, of 32 and 64 bits */
+    tally_cpu_minmax_columns *const *minmax;    /* by type; only with AVX-512, else NULL */
     tally_cpu_places_of_columns *const *places; /* likewise; only with AVX-512, else NULL */
 } tally_cpu_scans;
 

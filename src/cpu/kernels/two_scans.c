@@ -40,9 +40,9 @@ extern const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTY
 #define NARROW_ENTRY(bits)                                                                                             \
     { interleave_i##bits, NULL }
 const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
-    [TALLY_I8] = NARROW_ENTRY(8),   [TALLY_U8] = NARROW_ENTRY(8),   [TALLY_I16] = NARROW_ENTRY(16),
-    [TALLY_U16] = NARROW_ENTRY(16), [TALLY_I32] = ENTRY(32, i32),   [TALLY_U32] = ENTRY(32, i32),
-    [TALLY_I64] = ENTRY(64, i64),   [TALLY_U64] = ENTRY(64, i64),   [TALLY_F32] = ENTRY(32, f32),
+    [TALLY_I8] = NARROW_ENTRY(8),   [TALLY_U8] = NARROW_ENTRY(8), [TALLY_I16] = NARROW_ENTRY(16),
+    [TALLY_U16] = NARROW_ENTRY(16), [TALLY_I32] = ENTRY(32, i32), [TALLY_U32] = ENTRY(32, i32),
+    [TALLY_I64] = ENTRY(64, i64),   [TALLY_U64] = ENTRY(64, i64), [TALLY_F32] = ENTRY(32, f32),
     [TALLY_F64] = ENTRY(64, f64),
 };
 
