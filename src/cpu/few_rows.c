@@ -71,7 +71,7 @@ bool tally_cpu_has_few_rows(const tally_cpu_plan *plan, uint64_t extent, uint64_
                columns >= LEAST_PAIRS && !tally_cpu_is_strict(plan) && plan->device->scans->minmax[places_type(plan)];
     if (c->monoid == TALLY_MONOID_logsumexp)
         return (tally_dtype_is_float(c->desc.in) ? takes_f32_exps(c) : c->desc.in != TALLY_U64) &&
-               extent <= MOST_EXPS_ROWS && columns >= LEAST_EXPS;
+               extent <= MOST_EXPS_ROWS && columns >= LEAST_EXPS && plan->device->scans->running_exps->few_f32;
     return c->monoid == TALLY_MONOID_moments && (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD) &&
            extent <= MOST_ROWS;
 }

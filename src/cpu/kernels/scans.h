@@ -91,7 +91,8 @@ typedef struct tally_cpu_running_exps {
                           double *acc, void *out);
     /* The same of any elements, packed and in place. There is room for a vector behind them and behind acc. */
     void (*columns_apart)(double *x, size_t rows, size_t width, bool reverse, bool exclusive, double *acc);
-    /* out[j] = logsumexp of column j of 'rows' rows that begin 'stride' elements apart, in f32 and in f64 */
+    /* out[j] = logsumexp of column j of 'rows' rows that begin 'stride' elements apart, in f32 and in f64; only
+     * with AVX-512, else NULL */
     void (*few_f32)(const void *x, size_t rows, size_t width, size_t stride, void *out);
     void (*few_i64)(const void *x, size_t rows, size_t width, size_t stride, void *out);
 } tally_cpu_running_exps;
