@@ -33,6 +33,7 @@ typedef struct tally_cpu_context {
     const struct tally_cpu_kernels *inner;        /* of the type that elements are converted to first (converted.h) */
     tally_cpu_convert *convert;
     size_t converted_bytes;
+    const struct tally_cpu_exps *exps;   /* logsumexp of integers (integer_exps.h) */
     const struct tally_cpu_plan *states; /* words: the plan of the accumulators that they stand for, and their form.
                                           * Counted elements: that of all elements */
     const struct tally_words_form *words;

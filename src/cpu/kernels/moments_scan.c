@@ -527,6 +527,12 @@ tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
 tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
+extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
+
+extern tally_cpu_minmax_columns *const PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
+extern tally_cpu_places_of_columns *const PASTE4(tally_cpu_places, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
 const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                              TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
                                                .moments = moments,
@@ -535,6 +541,7 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .scan_of_few_rows = scan_of_few_rows,
                                                .moments_of_groups = moments_of_groups,
                                                .running_exps = &PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ),
+                                               .integer_exps = PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, ),
                                                .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
                                                .number_groups = PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, ),
                                                .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
@@ -543,4 +550,6 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
                                                .count = COUNT,
                                                .order = PASTE4(tally_cpu_order, _, TALLY_LEVEL, ),
-                                               .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )};
+                                               .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, ),
+                                               .minmax = PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, ),
+                                               .places = PASTE4(tally_cpu_places, _, TALLY_LEVEL, )};
