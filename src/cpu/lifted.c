@@ -185,6 +185,23 @@ static void count_block(const tally_cpu_plan *plan, const void *x, const int8_t 
         plan->device->scans->count(truths, heads, n, c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, start, *acc, to);
 }
 
+/* Means of floats, forward, from elements to results: most of the first of n elements, of which 'index' come before.
+ * Returns how many. */
+static uint64_t scan_means(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t *carry,
+                           void *out) {
+    const tally_desc *d = &plan->base.computation.desc;
+    const bool is_float = (d->in == TALLY_F32 || d->in == TALLY_F64) && d->in == d->out;
+    const bool is_narrow = d->in == TALLY_F32 && d->acc == TALLY_F32;
+    if (d->op != TALLY_MEAN || !is_float || (d->in == TALLY_F32) != is_narrow || d->flags ||
+        plan->lifted.type != TALLY_F64)
+        return 0;
+    double sum;
+    memcpy(&sum, carry, sizeof sum);
+    const uint64_t done = plan->device->scans->means(x, n, is_narrow, (double)index, &sum, out);
+    memcpy(carry, &sum, sizeof sum);
+    return done;
+}
+
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
@@ -193,7 +210,8 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     const bool to_results = tally_cpu_writes_results(plan);
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, &carry.first, &carry.second);
-    for (uint64_t done = 0, count; done < n; done += count) {
+    const uint64_t begun = c->reverse ? 0 : scan_means(plan, x, n, index, &carry.first, out);
+    for (uint64_t done = begun, count; done < n; done += count) {
         count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
         if (plan->lifted.counts) {

@@ -17,6 +17,8 @@ typedef struct tally_cpu_spread {
     bool root, reverse, narrow;
 } tally_cpu_spread;
 
+enum { TALLY_CPU_GROUPS_BLOCK = 4096 }; /* elements of groups that are scanned side by side */
+
 /* The accumulators of neighbouring columns, which have as many elements each. */
 enum { TALLY_CPU_MOMENTS_STRIP = 64, TALLY_CPU_SCANNED_ROWS = 8 };
 typedef struct tally_cpu_moments_strip {
@@ -115,13 +117,23 @@ typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
      */
     void (*fill)(const void *value, size_t bytes, size_t n, bool stream, void *to);
-    /* out[0 .. n - 1] = results of a run of doubles, as doubles (floats if how.narrow) at any address; *acc is the
-     * value before them and becomes the one after them. The number of elements that are done is returned: fewer than n
-     * if a square overflows or one is not finite. out may be x. */
+    /* out[0 .. n - 1] = results of a run, forward; *acc is the value before them and becomes the one after them.
+     * Elements and results are f32 if how.narrow, else f64, at any address; out may be x. The number of elements that
+     * are done is returned: fewer than n if a square overflows or one is not finite. */
     size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
-    /* x becomes such results of whole groups, forward and as doubles. numbers[k] is that of element k in its group,
-     * from 1 on; n is a multiple of 8. False if a square overflows or an element is not finite. */
-    bool (*moments_of_groups)(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how);
+    /* The same of whole groups, TALLY_CPU_GROUPS_BLOCK elements at most; heads[k] is -1 where a group begins, else 0. A
+     * vector behind x is read, too: zeros, say. out is not x. False if a square overflows or an element is not finite.
+     */
+    bool (*moments_of_groups)(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out);
+    /* Running means of the first of n elements, forward; how many is returned, and fewer are left than fill a tile.
+     * *sum is that of the 'count' elements before them and becomes that of all. Elements and results are f32 if
+     * 'narrow', else f64; out may be x. */
+    size_t (*means)(const void *x, size_t n, bool narrow, double count, double *sum, void *out);
+    /* out[0 .. count - 1] = the result of each group, as doubles; those without elements have none. Group i ends at
+     * offsets[i + 1] less offsets[0], which is n for the last one. False if one is not finite, if one is far longer
+     * than others, and on levels without masks. */
+    bool (*reduce_groups)(const void *x, const int8_t *heads, size_t n, const uint64_t *offsets, size_t count,
+                          tally_cpu_spread how, double *out);
     const tally_cpu_running_exps *running_exps;
     tally_cpu_integer_exps *const *integer_exps; /* of 1, 2, 4 and 8 bytes; only with AVX-512, else NULL */
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
