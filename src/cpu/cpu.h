@@ -114,6 +114,11 @@ struct tally_cpu_plan {
     bool resumed; /* from words; no piece has come since */
 };
 
+/* Whether a reduction takes less time than memory needs for its input, or not much more. */
+static inline bool tally_cpu_reads_fast(const tally_computation *c) {
+    return !c->exact && c->monoid != TALLY_MONOID_user && c->monoid != TALLY_MONOID_logsumexp;
+}
+
 /* Address arithmetic on packed elements of a size known at run time. */
 static inline const void *tally_at(const void *base, uint64_t index, size_t bytes) {
     return base ? (const char *)base + index * bytes : NULL;

@@ -291,10 +291,11 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
     const bool may_be_equal = tally_cpu_may_fold_equal(r->plan);
     const tally_cpu_spread_of_lengths spread = spread_of_first(r->plan, s);
-    const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries, spread);
+    const bool may_be_short = are_short(s);
+    const bool upright = may_be_short && tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries, spread);
     /* groups of one length are rows and, if they are summed, trees are as fast as scans */
-    const bool by_scan =
-        spread != TALLY_CPU_EQUAL && tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries, spread);
+    const bool by_scan = may_be_short && spread != TALLY_CPU_EQUAL &&
+                         tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries, spread);
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(r->plan->device->level, s, done - 1, batch + 1, room);

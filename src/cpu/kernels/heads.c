@@ -52,32 +52,45 @@ ALWAYS_INLINE uint32_t ones_of(uint32_t differ) {
  * random.) */
 enum { BLOCK_BYTES = 4 * VECTOR_BYTES, BLOCKS_APART = 8 };
 
-ALWAYS_INLINE bool has_head(const void *key, size_t key_bytes) {
-    const char *const at = key;
-    v_u64 differ = {0};
-    UNROLL_8 for (size_t j = 0; j < BLOCK_BYTES; j += VECTOR_BYTES) {
-        v_u64 own, before;
-        memcpy(&own, at + j, sizeof own);
-        memcpy(&before, at + j - key_bytes, sizeof before);
-        differ |= own ^ before;
+/* No key of a block differs from the one before if none differs from the one before the block. */
+#define DEFINE_HAS_HEAD(tag)                                                                                           \
+    ALWAYS_INLINE bool has_head_##tag(const e_##tag *key) {                                                            \
+        const v_##tag before = key[-1] - (v_##tag){0};                                                                 \
+        v_u64 differ = {0};                                                                                            \
+        UNROLL_8 for (size_t j = 0; j < BLOCK_BYTES; j += VECTOR_BYTES) {                                              \
+            v_##tag own;                                                                                               \
+            memcpy(&own, (const char *)key + j, sizeof own);                                                           \
+            differ |= (v_u64)(own ^ before);                                                                           \
+        }                                                                                                              \
+        return any_bit(differ);                                                                                        \
     }
-    return any_bit(differ);
-}
+DEFINE_HAS_HEAD(u8)
+DEFINE_HAS_HEAD(u16)
+DEFINE_HAS_HEAD(u32)
+DEFINE_HAS_HEAD(u64)
 
 #define DEFINE_HEADS(tag)                                                                                              \
-    static uint32_t find_##tag(const void *keys, uint32_t n, uint32_t *heads) {                                        \
+    static uint32_t find_##tag(const void *keys, uint32_t n, uint32_t number, uint32_t *heads) {                       \
         const e_##tag *key = keys;                                                                                     \
         const uint32_t block = BLOCK_BYTES / sizeof *key;                                                              \
         uint32_t count = 0, i = 0;                                                                                     \
-        for (; i + AT_ONCE <= n; i += AT_ONCE) {                                                                       \
-            while (count * BLOCKS_APART * block < i && i + block + AT_ONCE <= n && !has_head(key + i, sizeof *key))    \
-                i += block;                                                                                            \
-            uint32_t differ = differ_##tag(key + i);                                                                   \
-            put_heads(differ, i, heads + count);                                                                       \
-            count += ones_of(differ);                                                                                  \
+        while (i + AT_ONCE <= n) {                                                                                     \
+            uint32_t end = i + AT_ONCE;                                                                                \
+            if (count * BLOCKS_APART * block < i + block && i + block <= n) {                                          \
+                end = i + block;                                                                                       \
+                if (!has_head_##tag(key + i)) {                                                                        \
+                    i = end;                                                                                           \
+                    continue;                                                                                          \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (; i < end; i += AT_ONCE) {                                                                            \
+                const uint32_t differ = differ_##tag(key + i);                                                         \
+                put_heads(differ, number + i, heads + count);                                                          \
+                count += ones_of(differ);                                                                              \
+            }                                                                                                          \
         }                                                                                                              \
         for (; i < n; i++) {                                                                                           \
-            heads[count] = i;                                                                                          \
+            heads[count] = number + i;                                                                                 \
             count += key[i] != key[(int64_t)i - 1];                                                                    \
         }                                                                                                              \
         return count;                                                                                                  \

@@ -148,8 +148,9 @@ typedef struct tally_cpu_forms {
 
 /* The heads of runs of equal neighbouring keys, for keys of one width. Reads element -1. */
 typedef struct tally_cpu_heads {
-    /* heads[0 ..] = indices of those of n elements whose key differs from the one before; room for n + 16 */
-    uint32_t (*find)(const void *keys, uint32_t n, uint32_t *heads);
+    /* heads[0 ..] = 'number' and the index of those of n elements whose key differs from the one before; room for
+     * n + 16 */
+    uint32_t (*find)(const void *keys, uint32_t n, uint32_t number, uint32_t *heads);
     uint32_t (*count)(const void *keys, uint32_t n);
     /* to[i] = keys[heads[i]] */
     void (*pick)(const void *keys, const uint32_t *heads, size_t count, void *to);
