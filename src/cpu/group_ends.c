@@ -12,12 +12,12 @@
 
 enum { MOST_GROUPS = TALLY_CPU_BATCH }; /* that are scanned at a time */
 
-/* Sums of integers, counts and bxor. */
+/* Sums of integers and bxor. */
 static bool can_subtract(const tally_cpu_plan *plan) {
     const tally_monoid monoid = plan->base.computation.monoid;
     const tally_monoid_class kind = tally_class_of(monoid);
-    return !tally_dtype_is_float(plan->lifted.type) && (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE ||
-                                                        kind == TALLY_CLASS_COUNT || monoid == TALLY_MONOID_bxor);
+    return !tally_dtype_is_float(plan->lifted.type) &&
+           (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || monoid == TALLY_MONOID_bxor);
 }
 
 /* Variances and logsumexps are scanned to results. */

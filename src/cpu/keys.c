@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/equal_groups.h"
 #include "cpu/keys.h"
 #include "cpu/reduce.h"
 #include "cpu/runs.h"
@@ -73,17 +74,88 @@ static uint32_t *heads_of(const keys *k, unsigned worker) {
     return (uint32_t *)(void *)((char *)tally_cpu_worker(k->runs.plan, worker) + before);
 }
 
+/* And marks. */
+enum { HEADS_BYTES = (TALLY_CPU_KEYS_CHUNK + 16 + 2) * sizeof(uint32_t), MARKS_BYTES = TALLY_CPU_KEYS_CHUNK / 8 + 8 };
+
+static uint64_t *marks_of(const keys *k, unsigned worker) {
+    return (uint64_t *)(void *)((char *)heads_of(k, worker) + HEADS_BYTES);
+}
+
 static size_t worker_bytes(const tally_cpu_plan *plan) {
-    return tally_stretch_bytes(plan) + 64 + (TALLY_CPU_KEYS_CHUNK + 16 + 2) * sizeof(uint32_t);
+    return tally_stretch_bytes(plan) + 64 + HEADS_BYTES + MARKS_BYTES;
+}
+
+/* As find_heads, but as bits. */
+static uint64_t mark_heads(const keys *k, uint64_t first, uint32_t n, uint64_t *marks) {
+    const char *chunk = k->keys + first * k->key_bytes;
+    if (first > 0)
+        return kernels_of(k)->mark(chunk, n, marks);
+    const uint64_t count = kernels_of(k)->mark(chunk + k->key_bytes, n - 1, marks);
+    uint64_t before = 0;
+    for (uint32_t w = 0; w <= (n - 1) / 64; w++) {
+        const uint64_t own = marks[w];
+        marks[w] = own << 1 | before >> 63;
+        before = own;
+    }
+    return count;
+}
+
+/* The length of the first runs that begin in a stretch, if it is the same; else 0. */
+static uint64_t length_of_first(const uint64_t *marks, size_t words) {
+    enum { ENOUGH = 16 };
+    uint64_t before = 0, length = 0, seen = 0;
+    for (size_t w = 0; w < words && seen < ENOUGH; w++)
+        for (uint64_t word = marks[w]; word && seen < ENOUGH; word &= word - 1, seen++) {
+            const uint64_t at = 64 * w + (uint64_t)__builtin_ctzll(word);
+            if (seen > 1 && at - before != length)
+                return 0;
+            length = seen ? at - before : 0;
+            before = at;
+        }
+    return length;
+}
+
+static uint32_t first_and_last(const uint64_t *marks, uint64_t words, uint32_t *last) {
+    uint64_t low = 0, high = words - 1;
+    while (!marks[low])
+        low++;
+    while (!marks[high])
+        high--;
+    *last = (uint32_t)(64 * high + 63 - (uint64_t)__builtin_clzll(marks[high]));
+    return (uint32_t)(64 * low + (uint64_t)__builtin_ctzll(marks[low]));
+}
+
+/* The heads of a stretch by way of marks, or as marks where it is scanned with them. */
+static void find_marks(const keys *k, tally_stretch *s, unsigned worker) {
+    const tally_cpu_plan *plan = k->runs.plan;
+    const tally_computation *c = &plan->base.computation;
+    const uint32_t n = (uint32_t)(s->end - s->begin);
+    const uint64_t words = divide_up(n, 64);
+    uint64_t *const marks = marks_of(k, worker);
+    uint32_t *const heads = heads_of(k, worker);
+    s->boundaries = mark_heads(k, s->begin, n, marks);
+    s->heads = heads;
+    /* runs of one length may be rows */
+    if (tally_is_scan(c) && !c->reverse && tally_stretch_takes_marks(plan, s) &&
+        !tally_cpu_scans_equal(plan, length_of_first(marks, words))) {
+        heads[0] = first_and_last(marks, words, &heads[1]);
+        s->marks = marks;
+    } else {
+        kernels_of(k)->list(marks, n, heads);
+    }
 }
 
 static tally_stretch find_stretch(const keys *k, uint64_t chunk, unsigned worker) {
-    tally_stretch s = {.begin = chunk * k->chunk};
+    tally_stretch s = {.begin = chunk * k->chunk, .all = k->elements};
     s.end = least(s.begin + k->chunk, k->elements);
     s.heads_base = s.begin;
     if (k->remains && k->remains[chunk].saved) {
         s.boundaries = k->remains[chunk].heads;
         s.heads = k->remains[chunk].positions;
+        return s;
+    }
+    if (kernels_of(k)->mark) {
+        find_marks(k, &s, worker);
         return s;
     }
     uint32_t *heads = heads_of(k, worker);
@@ -93,7 +165,7 @@ static tally_stretch find_stretch(const keys *k, uint64_t chunk, unsigned worker
 }
 
 static uint64_t last_head(const tally_stretch *s) {
-    return s->heads[s->boundaries - 1] + s->heads_base;
+    return tally_stretch_boundary(s, s->boundaries - 1);
 }
 
 /* ---- how many runs there are, and where they begin ---- */
@@ -378,15 +450,11 @@ static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args 
 /* Elements of a task. Two threads have as many each if there are not many. */
 static uint64_t choose_chunk(const keys *k) {
     const tally_computation *c = &k->runs.plan->base.computation;
-    const uint64_t chunk = least(most(divide_up(k->elements, SHARED_AMONG), LEAST_CHUNK), TALLY_CPU_KEYS_CHUNK),
-                   tasks = divide_up(k->elements, chunk);
-    if (tasks == 1 || tasks > SHARED_AMONG)
-        return chunk;
-    if (!tally_is_scan(c) && k->elements <= TALLY_CPU_KEYS_CHUNK && tally_cpu_reads_fast(c) &&
-        k->elements * (k->key_bytes + c->in_bytes) <= TALLY_CPU_ALONE_BYTES &&
+    if (!tally_is_scan(c) && k->elements > LEAST_CHUNK && k->elements <= TALLY_CPU_KEYS_CHUNK &&
+        tally_cpu_reads_fast(c) && k->elements * (k->key_bytes + c->in_bytes) <= TALLY_CPU_ALONE_BYTES &&
         kernels_of(k)->count(k->keys + k->key_bytes, SAMPLE) < SAMPLE / LONG_RUN)
         return k->elements;
-    return divide_up(k->elements, round_up(tasks, 2));
+    return least(tally_even_part(most(k->elements, 1), LEAST_CHUNK, SHARED_AMONG), TALLY_CPU_KEYS_CHUNK);
 }
 
 tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {

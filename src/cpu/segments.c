@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "core/dtype.h"
 #include "core/status.h"
 #include "cpu/offsets.h"
 #include "cpu/reduce.h"
@@ -72,7 +73,7 @@ static void lower_to(uint64_t *lowest, uint64_t value) {
 }
 
 static bool decreases(const segments *s, const uint64_t *numbers, size_t n) {
-    return s->runs.plan->device->level->decreases(numbers, n);
+    return s->runs.plan->device->level->decreases(numbers, sizeof *numbers, n);
 }
 
 /* Whether n segments have the length that all have so far. */
@@ -88,8 +89,13 @@ static bool are_even(segments *s, const uint64_t *numbers, size_t n) {
 static void check_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     segments *s = job;
-    uint64_t end = least((task + 1) * (uint64_t)CHECKED_AT_A_TIME, s->count);
-    for (uint64_t i = task * (uint64_t)CHECKED_AT_A_TIME; i < end;) {
+    const uint64_t first = task * (uint64_t)CHECKED_AT_A_TIME, end = least(first + CHECKED_AT_A_TIME, s->count);
+    const size_t bytes = tally_dtype_size(s->type);
+    /* as they are: the ends were checked, so that a negative offset is followed by a smaller number */
+    if (!s->empty_is_error &&
+        !s->runs.plan->device->level->decreases(tally_at(s->offsets, first, bytes), bytes, end - first))
+        return;
+    for (uint64_t i = first; i < end;) {
         uint64_t room[TALLY_CPU_BATCH + 1];
         size_t batch = least(end - i, TALLY_CPU_BATCH);
         const uint64_t *numbers =
@@ -191,7 +197,8 @@ static void locate(const segments *s, uint64_t steps, uint64_t *segment, uint64_
 /* The ends of the path are not located: unchecked offsets might begin it too late or end it too early, and is_sound
  * would not see those that no task has. */
 static tally_stretch cut(const segments *s, size_t task) {
-    tally_stretch t = {.offsets = s->offsets, .offsets_type = s->type, .begin = s->first, .end = s->last};
+    tally_stretch t = {
+        .offsets = s->offsets, .offsets_type = s->type, .begin = s->first, .end = s->last, .all = s->last - s->first};
     uint64_t last = s->count;
     if (task)
         locate(s, (uint64_t)task * s->steps, &t.first_result, &t.begin);
@@ -337,11 +344,12 @@ static tally_status name_bad_offsets(segments *s) {
 static uint64_t choose_steps(const tally_cpu_plan *plan, const segments *s, uint64_t path) {
     const tally_computation *c = &plan->base.computation;
     const bool is_scan = tally_is_scan(c), are_short = path < s->count * TALLY_CPU_SHORT_GROUP;
-    uint64_t steps = PATH_STEPS;
-    if (are_short || (is_scan && !plan->direct))
-        steps = least(most(divide_up(path, SHARED_AMONG), is_scan ? LEAST_SCAN_STEPS : LEAST_SHORT_STEPS), PATH_STEPS);
-    /* copies without NaNs have room for PATH_STEPS, and scans take their steps from the cache */
-    if (is_scan || plan->staging_bytes)
+    if (is_scan)
+        return are_short || !plan->direct ? least(tally_even_part(path, LEAST_SCAN_STEPS, SHARED_AMONG), PATH_STEPS)
+                                          : tally_even_part(path, PATH_STEPS, UINT64_MAX);
+    const uint64_t steps =
+        are_short ? least(most(divide_up(path, SHARED_AMONG), LEAST_SHORT_STEPS), PATH_STEPS) : PATH_STEPS;
+    if (plan->staging_bytes) /* copies without NaNs have room for PATH_STEPS */
         return steps;
     if (!are_short && path <= MOST_ALONE && path * c->in_bytes <= TALLY_CPU_ALONE_BYTES && tally_cpu_reads_fast(c))
         return path;

@@ -294,17 +294,23 @@ size_t tally_pack(const unsigned char *from, size_t from_count, unsigned char *t
     return bit_count / 8 + 1 + TALLY_UNPACK_PEEK_BYTES;
 }
 
-void tally_print_packed(const unsigned char *from, size_t from_count, FILE *source) {
+void tally_print_packed(const unsigned char *from, size_t from_count, const char *array, const char *function,
+                        FILE *source) {
     enum { LINE = 24 };
     unsigned char *const made = allocate(tally_pack_room(from_count)), *const again = allocate(from_count);
     const size_t made_count = tally_pack(from, from_count, made);
     tally_unpack(made, from_count, again);
     if (memcmp(from, again, from_count) != 0)
         fail("bytes come out of their packing changed");
-    fprintf(source, "static const unsigned char packed[] = {\n");
+    fprintf(source,
+            "#include <pthread.h>\n\n#include \"gpu/unpack_bytes.h\"\n\nstatic const unsigned char packed[] = {\n");
     for (size_t k = 0; k < made_count; k++)
         fprintf(source, "%u,%s", made[k], (k + 1) % LINE ? "" : "\n");
-    fprintf(source, "};\n");
+    fprintf(
+        source,
+        "};\n\nstatic void unpack(void) {\n    tally_unpack(packed, sizeof %s, %s);\n}\n\n"
+        "void %s(void) {\n    static pthread_once_t once = PTHREAD_ONCE_INIT;\n    pthread_once(&once, unpack);\n}\n",
+        array, array, function);
     free(again);
     free(made);
 }

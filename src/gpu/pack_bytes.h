@@ -13,8 +13,9 @@ static inline size_t tally_pack_room(size_t count) {
 /* Returns how many bytes it wrote, with those that a reader may peek at. */
 size_t tally_pack(const unsigned char *bytes, size_t count, unsigned char *to);
 
-/* Writes a C source, 'static const unsigned char packed[]', after it has unpacked that again and compared; ends the
- * program if that fails. */
-void tally_print_packed(const unsigned char *bytes, size_t count, FILE *source);
+/* Writes what a C source needs to unpack the bytes into its 'array', which is declared before: the packed bytes, and a
+ * function, which does so at its first call. Ends the program if they do not come out as they were. */
+void tally_print_packed(const unsigned char *bytes, size_t count, const char *array, const char *function,
+                        FILE *source);
 
 #endif

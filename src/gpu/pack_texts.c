@@ -79,17 +79,13 @@ static void write_header(const char *path, const char *backend, char *const *fil
 }
 
 static void write_source(const char *path, const char *backend) {
+    char array[64], function[64];
     FILE *source = open_file(path, "w");
-    fprintf(source,
-            "/* Made by src/gpu/pack_texts.c. */\n#include \"%s/texts.h\"\n\n#include <pthread.h>\n\n"
-            "#include \"gpu/unpack_bytes.h\"\n\nchar tally_%s_kernels[%zu];\n\n",
-            backend, backend, count);
-    tally_print_packed((const unsigned char *)texts, count, source);
-    fprintf(source,
-            "\nstatic void unpack(void) {\n    tally_unpack(packed, sizeof tally_%s_kernels, tally_%s_kernels);\n}\n\n"
-            "void tally_%s_unpack_kernels(void) {\n    static pthread_once_t once = PTHREAD_ONCE_INIT;\n"
-            "    pthread_once(&once, unpack);\n}\n",
-            backend, backend, backend);
+    snprintf(array, sizeof array, "tally_%s_kernels", backend);
+    snprintf(function, sizeof function, "tally_%s_unpack_kernels", backend);
+    fprintf(source, "/* Made by src/gpu/pack_texts.c. */\n#include \"%s/texts.h\"\n\nchar %s[%zu];\n\n", backend, array,
+            count);
+    tally_print_packed((const unsigned char *)texts, count, array, function, source);
     if (fclose(source))
         fail(path, "cannot be written");
 }

@@ -255,16 +255,12 @@ int main(int argc, char **argv) {
         append(&bodies, &modules[k]);
     }
     const tally_vulkan_bodies all = {bodies.data, body_at, firsts, most_ids, name_count};
-    printf("/* Made by src/vulkan/pack.c. */\n#include <pthread.h>\n\n#include \"gpu/unpack_bytes.h\"\n"
-           "#include \"vulkan/modules.h\"\n\nstatic unsigned char bytes[%zu];\n",
+    printf("/* Made by src/vulkan/pack.c. */\n#include \"vulkan/modules.h\"\n\nstatic unsigned char bytes[%zu];\n\n",
            bodies.count);
-    tally_print_packed(bodies.data, bodies.count, stdout);
+    tally_print_packed(bodies.data, bodies.count, "bytes", "tally_vulkan_unpack_bytes", stdout);
     print_words("body_at", body_at, body_count);
     print_words("firsts", firsts, first_count);
-    printf("\nstatic void unpack(void) {\n    tally_unpack(packed, sizeof bytes, bytes);\n}\n\n"
-           "void tally_vulkan_unpack_bytes(void) {\n    static pthread_once_t once = PTHREAD_ONCE_INIT;\n"
-           "    pthread_once(&once, unpack);\n}\n\n"
-           "const tally_vulkan_bodies tally_vulkan_module_bodies = {bytes, body_at, firsts, %zu, %u};\n"
+    printf("\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {bytes, body_at, firsts, %zu, %u};\n"
            "const tally_vulkan_packed_module tally_vulkan_modules[] = {\n",
            most_ids, name_count);
     for (int k = 1; k < argc; k++) {

@@ -91,7 +91,7 @@ static void of_one_length_give_what_each_gives_alone(void **state) {
         for (int type = TALLY_DEFAULT + 1; !rounds_terms((tally_op)op) && type < TALLY_DTYPE_COUNT; type++)
             for (int round = 0; round < 4 * ROUNDS; round++)
                 compare(*state, (tally_op)op, (tally_dtype)type, round % 2 ? OF_ONE_LENGTH : OF_ONE_BUT_FOR_ONE,
-                        1 + random_below(round % 4 < 2 ? 12 : 280), random_below(4));
+                        2 + random_below(round % 4 < 2 ? 12 : 280), random_below(4));
 }
 
 int main(void) {

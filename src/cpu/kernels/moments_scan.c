@@ -368,9 +368,23 @@ uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t 
                                                     uint64_t before, uint64_t *counts);
 tally_cpu_number_groups PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, );
 tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
+tally_cpu_lift_32 *PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
 tally_cpu_narrow_scan_for PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, );
 tally_cpu_truths PASTE4(tally_cpu_truths, _, TALLY_LEVEL, );
+#if defined(__AVX2__)
+tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
+#define COUNT PASTE4(tally_cpu_count, _, TALLY_LEVEL, )
+#else
+#define COUNT NULL
+#endif
+tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
+extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
+
+extern tally_cpu_minmax_columns *const PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
+extern tally_cpu_places_of_columns *const PASTE4(tally_cpu_places, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                              TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
@@ -382,9 +396,15 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .means = means,
                                                .moments_of_groups = moments_of_groups,
                                                .running_exps = &PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ),
+                                               .integer_exps = PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, ),
                                                .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
                                                .number_groups = PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, ),
                                                .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
+                                               .lift_narrow = PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, ),
                                                .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
                                                .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
-                                               .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )};
+                                               .count = COUNT,
+                                               .order = PASTE4(tally_cpu_order, _, TALLY_LEVEL, ),
+                                               .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, ),
+                                               .minmax = PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, ),
+                                               .places = PASTE4(tally_cpu_places, _, TALLY_LEVEL, )};
