@@ -68,6 +68,21 @@ static void counts_of_truths(const uint8_t *truths, size_t count, uint64_t eleme
         counts[i] = truths[i] ? (int64_t)elements : 0;
 }
 
+/* NaN is the largest of all integers, or the smallest one. Without signs it is the largest one anyway. */
+static void order(const tally_cpu_plan *plan, const void *x, size_t count, bool back, void *to) {
+    const tally_computation *c = &plan->base.computation;
+    const uint16_t infinity = c->desc.in == TALLY_F16 ? 0x7c00 : 0x7f80;
+    const bool magnitudes = c->monoid == TALLY_MONOID_maxabs;
+    const uint16_t least = magnitudes                      ? 0
+                           : c->monoid == TALLY_MONOID_min ? infinity + 1
+                                                           : (uint16_t)~infinity; /* -infinity */
+    plan->device->scans->order(x, count, magnitudes ? INT16_MAX : UINT16_MAX, least, back, to);
+}
+
+void tally_cpu_order_floats(const tally_cpu_plan *plan, const void *x, size_t count, void *ordered) {
+    order(plan, x, count, false, ordered);
+}
+
 void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, uint64_t elements, tally_dtype to,
                      void *first, void *second) {
     if (plan->lifted.truths) {
@@ -75,6 +90,11 @@ void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, 
         return;
     }
     const tally_dtype type = acc_type(plan);
+    if (plan->lifted.by_order) {
+        tally_cpu_convert_numbers(plan, type, plan->base.computation.desc.in, acc, count, first);
+        tally_cpu_order_floats(plan, first, count, first);
+        return;
+    }
     if (plan->lifted.parts == TALLY_CPU_NUMBER && type == to && count == 1 && plan->acc_bytes == sizeof(uint64_t)) {
         memcpy(first, acc, sizeof(uint64_t)); /* the commonest: for a row of 100 elements each call counts */
         return;
@@ -97,6 +117,12 @@ void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, 
 static void join(const tally_cpu_plan *plan, const void *first, const void *second, size_t count, void *acc) {
     const tally_dtype from = plan->lifted.type, type = acc_type(plan);
     const size_t bytes = tally_dtype_size(type);
+    if (plan->lifted.by_order) {
+        uint16_t floats[TALLY_CPU_LIFTED_COLUMNS];
+        order(plan, first, count, true, floats);
+        tally_cpu_convert_numbers(plan, plan->base.computation.desc.in, type, floats, count, acc);
+        return;
+    }
     if (plan->lifted.parts == TALLY_CPU_NUMBER) {
         tally_cpu_convert_numbers(plan, from, type, first, count, acc);
         return;
@@ -125,6 +151,8 @@ static void lower_numbers(const tally_cpu_plan *plan, const void *numbers, size_
     const tally_dtype from = plan->lifted.type;
     if (plan->lifted.as_they_are)
         tally_cpu_copy(out, numbers, count * plan->base.computation.out_bytes);
+    else if (plan->lifted.by_order)
+        order(plan, numbers, count, true, out);
     else if (from == plan->kernels->acc_type)
         plan->lower(plan, numbers, count, counts, out);
     else

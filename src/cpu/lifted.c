@@ -7,11 +7,20 @@
 #include "cpu/columns.h"
 #include "cpu/components.h"
 #include "cpu/lower.h"
+#include "cpu/running.h"
 #include "cpu/scratch.h"
 
-/* Elements of a block: more of those that are bytes. */
+/* Elements of a block: more of those that are narrow. */
 static uint64_t block_elements(const tally_cpu_plan *plan) {
-    return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : TALLY_CPU_LIFTED_BLOCK;
+    const bool are_narrow = plan->lifted.parts == TALLY_CPU_NUMBER && plan->lifted.bytes < sizeof(uint32_t);
+    return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : (are_narrow ? 4 : 1) * TALLY_CPU_LIFTED_BLOCK;
+}
+
+/* truths[n] = 1 for each element that is not 0, else 0 */
+static void find_truths(const tally_cpu_plan *plan, const void *x, uint64_t n, void *truths) {
+    const tally_computation *c = &plan->base.computation;
+    const uint64_t sign = tally_dtype_is_float(c->desc.in) ? UINT64_C(1) << (8 * c->in_bytes - 1) : 0; /* of -0 */
+    plan->device->scans->truths(x, n, c->in_bytes, ~sign, truths);
 }
 
 /* block->lifted[place ..] = n elements, lifted. */
@@ -22,8 +31,11 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
     const tally_dtype acc = plan->kernels->acc_type, type = plan->lifted.type;
     void *to = tally_at_mutable(block->lifted, place, plan->lifted.bytes);
     if (plan->lifted.truths) {
-        const uint64_t sign = tally_dtype_is_float(c->desc.in) ? UINT64_C(1) << (8 * c->in_bytes - 1) : 0; /* of -0 */
-        scans->truths(x, n, c->in_bytes, ~sign, to);
+        find_truths(plan, x, n, to);
+        return;
+    }
+    if (plan->lifted.by_order) {
+        tally_cpu_order_floats(plan, x, n, to);
         return;
     }
     if (plan->lifted.magnitudes) {
@@ -35,7 +47,9 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
         return;
     }
     const bool to_32_bits = acc != type && (type == TALLY_U32 || plan->lifted.folds_carry);
-    tally_cpu_lift_32 *const lift_32 = to_32_bits ? scans->lift_32(c->monoid, c->desc.in) : NULL;
+    tally_cpu_lift_32 *const lift_32 = to_32_bits           ? scans->lift_32(c->monoid, c->desc.in)
+                                       : type == c->desc.in ? scans->lift_narrow(c->monoid, c->desc.in)
+                                                            : NULL;
     if (lift_32) {
         lift_32(x, y, n, to);
         return;
@@ -165,6 +179,33 @@ static void scan_results(const tally_cpu_plan *plan, const void *numbers, uint64
     }
 }
 
+/* to[n] = running counts; heads may be NULL. *acc is the count before them and becomes the one after. */
+static void count_block(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n, uint64_t start,
+                        uint64_t *acc, tally_cpu_lifted_block *block, void *to) {
+    const tally_computation *c = &plan->base.computation;
+    uint8_t *const truths = (uint8_t *)block->narrow;
+    find_truths(plan, x, n, truths); /* now: 'to' may be x */
+    *acc =
+        plan->device->scans->count(truths, heads, n, c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, start, *acc, to);
+}
+
+/* Means of floats, forward, from elements to results: most of the first of n elements, of which 'index' come before.
+ * Returns how many. */
+static uint64_t scan_means(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t *carry,
+                           void *out) {
+    const tally_desc *d = &plan->base.computation.desc;
+    const bool is_float = (d->in == TALLY_F32 || d->in == TALLY_F64) && d->in == d->out;
+    const bool is_narrow = d->in == TALLY_F32 && d->acc == TALLY_F32;
+    if (d->op != TALLY_MEAN || !is_float || (d->in == TALLY_F32) != is_narrow || d->flags ||
+        plan->lifted.type != TALLY_F64)
+        return 0;
+    double sum;
+    memcpy(&sum, carry, sizeof sum);
+    const uint64_t done = plan->device->scans->means(x, n, is_narrow, (double)index, &sum, out);
+    memcpy(carry, &sum, sizeof sum);
+    return done;
+}
+
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
@@ -174,9 +215,18 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, plan->lifted.carry, &carry.first,
                     &carry.second);
-    for (uint64_t done = 0, count; done < n; done += count) {
+    const uint64_t begun = c->reverse ? 0 : scan_means(plan, x, n, index, &carry.first, out);
+    for (uint64_t done = begun, count; done < n; done += count) {
         count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
+        if (plan->lifted.counts) {
+            void *const to = tally_at_mutable(out, first, c->out_bytes);
+            count_block(plan, tally_at(x, first, c->in_bytes), NULL, count, 0, &carry.first, block,
+                        to_results ? to : block->scanned);
+            if (!to_results)
+                tally_cpu_lower_prefixes(plan, block->scanned, NULL, count, (tally_counts){NULL, 0, 0}, to);
+            continue;
+        }
         const void *lifted =
             tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
         uint64_t folded = carry.first;
@@ -276,7 +326,7 @@ static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *
     plan->kernels->identity(&plan->context, 1, identity);
     tally_cpu_split(plan, identity, 1, 0, plan->lifted.type, &first, &place);
     plan->device->scans->fill(&first, plan->lifted.bytes, width, false, carry);
-    if (plan->lifted.second)
+    if (plan->lifted.parts != TALLY_CPU_NUMBER)
         plan->device->scans->fill(&place, plan->lifted.second_bytes, width, false, second);
 }
 
@@ -287,13 +337,61 @@ static bool folds_columns(const tally_cpu_plan *plan, uint64_t length) {
            length > TALLY_CPU_LIFTED_BLOCK;
 }
 
-/* Whether nothing is the same for the operator and for the scan of its numbers. Exclusive scans give it: the largest
- * magnitude of nothing is 0, and whether all of it is not 0 is 1. */
-static bool starts_as_its_scan(const tally_cpu_plan *plan, bool exclusive) {
+bool tally_cpu_starts_as_its_scan(const tally_cpu_plan *plan, bool exclusive) {
     const tally_monoid_class kind = tally_class_of(plan->base.computation.monoid);
     const bool is_number =
         kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_TOTAL || kind == TALLY_CLASS_COUNT;
     return !exclusive || (is_number && plan->base.computation.desc.op != TALLY_ALL);
+}
+
+enum {
+    LEAST_PLACES = 16, /* which fill half of the kernel's strips; 8 of f32 0.47 without it, and 0.63 */
+    LEAST_PAIRS = 4,   /* columns of minmax: 2 and 3 of i32 0.22, 0.24 without the kernel, and 0.45, 0.31 */
+    KEPT_ROWS = 16     /* of wide columns, which are scanned strip by strip: a cache reads ahead in so many */
+};
+
+bool tally_cpu_keeps_columns(const tally_cpu_plan *plan, uint64_t width) {
+    if (plan->lifted.parts == TALLY_CPU_EXTREMES)
+        return width >= LEAST_PAIRS && plan->device->scans->minmax[plan->lifted.type];
+    return follows_place(plan) && width >= LEAST_PLACES && tally_cpu_places_kernel(plan, plan->lifted.type);
+}
+
+/* Straight from elements to results, unless these have to be converted. */
+static void scan_kept_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu_lifted_block *block) {
+    const tally_computation *c = &plan->base.computation;
+    const bool are_places = plan->lifted.parts == TALLY_CPU_PLACE, lifts = c->desc.in != plan->lifted.type;
+    const tally_dtype type = plan->lifted.type, result = are_places ? TALLY_I64 : type;
+    const bool to_results = c->desc.out == result && s->out != s->x;
+    const uint64_t x_stride = lifts ? s->width : s->stride, stride = to_results ? s->stride : s->width;
+    const uint64_t least_rows = block_elements(plan) / s->width;
+    const uint64_t most_rows = lifts || !to_results ? least_rows : most(least_rows, KEPT_ROWS);
+    const bool alone = !are_places && !s->acc && s->rows <= most_rows;
+    uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
+    if (s->acc)
+        tally_cpu_split(plan, s->acc, s->width, 0, plan->lifted.type, carry, second);
+    else if (!alone)
+        start_carries(plan, s->width, carry, second);
+    for (uint64_t done = 0, rows; done < s->rows; done += rows) {
+        rows = least(s->rows - done, most_rows);
+        const uint64_t row = c->reverse ? s->rows - done - rows : done, first = c->reverse ? rows - 1 : 0;
+        const void *const x =
+            lifts ? lift_rows(plan, s, row, rows, block) : tally_at(s->x, row * s->stride, plan->lifted.bytes);
+        void *const out = tally_at_mutable(s->out, row * s->stride, c->out_bytes * c->per_result);
+        void *const to = to_results ? out : block->second;
+        if (are_places)
+            tally_cpu_places_kernel(plan, type)(x, rows, s->width, x_stride, tally_cpu_places_turn(plan, type),
+                                                s->index + row, carry, (int64_t *)second, to, stride);
+        else
+            plan->device->scans->minmax[type](tally_at(x, first * x_stride, plan->lifted.bytes), rows, s->width,
+                                              (ptrdiff_t)(c->reverse ? -x_stride : x_stride), alone ? NULL : carry,
+                                              second, tally_at_mutable(to, first * stride, 2 * plan->lifted.bytes),
+                                              (ptrdiff_t)(c->reverse ? -stride : stride));
+        if (!to_results)
+            tally_cpu_convert_rows(plan, result, c->desc.out, to, rows, s->width * c->per_result,
+                                   s->width * c->per_result, s->stride * c->per_result, out);
+    }
+    if (s->acc)
+        tally_cpu_join(plan, carry, second, s->width, 0, s->acc);
 }
 
 /* Columns of which a block holds some rows. */
@@ -308,9 +406,13 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool folds_carry = folds_columns(plan, s->length);
     _Alignas(64) uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
+    if (tally_cpu_keeps_columns(plan, width)) {
+        scan_kept_columns(plan, s, block);
+        return;
+    }
     /* one block without anything before or after it */
-    const bool is_all =
-        !s->acc && !places && s->rows <= block_elements(plan) / width && starts_as_its_scan(plan, how.exclusive);
+    const bool is_all = !s->acc && !places && s->rows <= block_elements(plan) / width &&
+                        tally_cpu_starts_as_its_scan(plan, how.exclusive);
     if (s->acc)
         tally_cpu_split(plan, s->acc, width, before, plan->lifted.type, carry, second);
     else if (!is_all)
@@ -349,58 +451,6 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
         tally_cpu_join(plan, carry, second, width, before + s->rows, s->acc);
 }
 
-/* ---- small planes ---- */
-
-/* Those whose rows fill a vector, and lifted ones that would not be packed. (ns an element packed, and so: sums of f32
- * in 10 x 20 and 3 x 100 0.20, 0.17 and 0.11, 0.12, largest of i8 in 5 x 100 0.087 and 0.041, all of u8 in 2 x 208
- * 0.100 and 0.035; of narrower rows sums of f32 in 10 x 12 and 10 x 7 0.18, 0.23 and 0.18, 0.38; minmax of bf16 in 9 x
- * 22 0.36 and 0.45. Counts of f32 in 173 x 2 0.46 and 0.30.) */
-enum {
-    LEAST_PLANE_ROW = 64,
-    /* Smaller ones take longer by a call for each: bytes of a plane, and elements where these are lifted (sums of f32
-     * in 2 x 20 and 3 x 30 0.23, 0.36 and 0.27, 0.18; dot of f32 in 3 x 22 0.31 and 0.35, norm2 of u32 in 2 x 70 0.36
-     * and 0.33). */
-    LEAST_PLANE = 192,
-    LEAST_LIFTED_PLANE = 128
-};
-
-bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t width, bool are_packed) {
-    const tally_cpu_lifted *l = &plan->lifted;
-    const tally_computation *c = &plan->base.computation;
-    const size_t bytes = plan->direct ? c->out_bytes : l->bytes;
-    const bool is_wide = width * bytes >= LEAST_PLANE_ROW;
-    if (plan->direct)
-        return is_wide && rows * width * bytes > LEAST_PLANE && rows * width <= TALLY_CPU_LIFTED_BLOCK;
-    return l->scan && l->parts == TALLY_CPU_NUMBER && !tally_cpu_lowers_by_count(plan) &&
-           starts_as_its_scan(plan, c->desc.form == TALLY_EXCLUSIVE_SCAN) && rows * width >= LEAST_LIFTED_PLANE &&
-           2 * rows * width <= TALLY_CPU_LIFTED_BLOCK && (is_wide || (bytes >= sizeof(uint32_t) && !are_packed));
-}
-
-void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t planes, uint64_t rows,
-                           uint64_t width, unsigned worker, void *out) {
-    const tally_computation *c = &plan->base.computation;
-    const bool to_results = plan->direct || tally_cpu_writes_results(plan);
-    const tally_cpu_direct_scan *const scan = plan->direct ? plan->direct : plan->lifted.scan;
-    const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
-    const size_t bytes = plan->direct ? c->out_bytes : plan->lifted.bytes;
-    const size_t from_bytes = plan->direct ? c->in_bytes : plan->lifted.bytes;
-    tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    const uint64_t elements = rows * width, at_once = plan->direct ? planes : block_elements(plan) / elements;
-    for (uint64_t done = 0, some; done < planes; done += some) {
-        some = least(planes - done, at_once);
-        const uint64_t first = done * elements, n = some * elements;
-        const void *from = tally_at(x, first, c->in_bytes);
-        void *const to = tally_at_mutable(out, first, c->out_bytes), *const scanned = to_results ? to : block->scanned;
-        if (!plan->direct)
-            from = tally_cpu_lift(plan, from, tally_at(y, first, c->in_bytes), n, block);
-        for (uint64_t plane = 0; plane < some; plane++)
-            scan->columns(tally_at(from, plane * elements, from_bytes), rows, width, width, how, NULL, width,
-                          tally_at_mutable(scanned, plane * elements, bytes));
-        if (!to_results)
-            tally_cpu_lower_prefixes(plan, scanned, NULL, n, (tally_counts){NULL, 0, 0}, to);
-    }
-}
-
 /* Rows of more columns are faster one by one by fold_columns, in the elements' own width: 192 columns of i8 took 0.06
  * ns an element so, 0.11 lifted; 48 took 0.44 and 0.13. Floats of 16 bits are converted in either case. */
 enum {
@@ -417,6 +467,8 @@ enum {
 
 bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
     const tally_cpu_parts parts = plan->lifted.parts;
+    if (parts == TALLY_CPU_EXTREMES && tally_cpu_keeps_columns(plan, inner))
+        return true;
     if (!plan->lifted.scan || rows < (parts == TALLY_CPU_NUMBER ? FEW_ROWS : FEW_ROWS_OF_PAIRS))
         return false;
     if (plan->lifted.truths)
@@ -431,7 +483,8 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
 bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
     const bool halves = plan->lifted.folds_carry && tally_cpu_is_half(plan->base.computation.desc.in);
     return plan->lifted.scan && rows > 1 && !folds_columns(plan, rows) &&
-           (plan->lifted.truths || follows_place(plan) || halves || tally_cpu_lifts_columns(plan, rows, inner));
+           (plan->lifted.truths || follows_place(plan) || halves || tally_cpu_lifts_columns(plan, rows, inner) ||
+            (plan->lifted.parts == TALLY_CPU_EXTREMES && tally_cpu_keeps_columns(plan, LEAST_PAIRS)));
 }
 
 /* So many rows are all in one block, of fewer columns. */
@@ -502,11 +555,23 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
                 numbers[r * extent + k] = (uint32_t)k;
     else if (tally_cpu_lowers_by_count(plan))
         number_rows(most_rows, extent, c->reverse, exclusive, block->counts);
+    if (l->counts) {
+        memset(block->heads, 0, most_rows * extent);
+        for (uint64_t r = 0; r < most_rows; r++)
+            block->heads[r * extent + (c->reverse ? extent - 1 : 0)] = -1;
+    }
     for (uint64_t done = 0, count; done < rows; done += count) {
         count = least(rows - done, most_rows);
         const uint64_t first = done * extent, n = count * extent;
         void *const to = tally_at_mutable(out, first, c->out_bytes * c->per_result);
         void *const scanned = to_results ? to : tally_at_mutable(block->scanned, places, l->bytes);
+        if (l->counts) {
+            uint64_t after = from.first;
+            count_block(plan, tally_at(x, first, c->in_bytes), block->heads, n, from.first, &after, block, scanned);
+            if (!to_results)
+                tally_cpu_lower_prefixes(plan, scanned, NULL, n, (tally_counts){NULL, 0, 0}, to);
+            continue;
+        }
         const void *lifted =
             tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), n, block);
         l->scan->rows(lifted, count, extent, how, &from.first, scanned);
@@ -568,11 +633,16 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
                              void *to, void *second) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
+    if (plan->lifted.counts) {
+        count_block(plan, x, block->heads, n, start->first, &acc->first, block, to);
+        return;
+    }
     const void *lifted = tally_cpu_lift(plan, x, y, n, block);
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const size_t bytes = plan->lifted.bytes;
     const uint64_t least_called = tally_cpu_has_masks(plan) ? LEAST_CALLED_BY_MASKS : LEAST_CALLED;
-    if (!plan->lifted.second && bytes >= LEAST_CALLED_BYTES && groups * least_called <= n) {
+    const bool may_call = !plan->lifted.second && bytes >= LEAST_CALLED_BYTES && !plan->lifted.as_they_are;
+    if (may_call && groups * least_called <= n) {
         scan_parts(plan, lifted, block->heads, n, start->first, &acc->first, to);
         return;
     }

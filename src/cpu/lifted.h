@@ -4,8 +4,6 @@
 #ifndef TALLY_CPU_LIFTED_H
 #define TALLY_CPU_LIFTED_H
 
-#include <string.h>
-
 #include "core/dtype.h"
 #include "cpu/cpu.h"
 
@@ -38,9 +36,20 @@ static inline bool tally_cpu_is_half(tally_dtype type) {
     return tally_dtype_is_float(type) && tally_dtype_size(type) < sizeof(float);
 }
 
-/* Whether marks of groups become masks of lanes (group_masks.h), which take half the time. */
 static inline bool tally_cpu_has_masks(const tally_cpu_plan *plan) {
-    return strcmp(plan->device->level->name, "avx512") == 0;
+    return plan->device->level->has_masks;
+}
+
+/* The kernel for places of columns of a type, or NULL; and the bits that it turns over for argmin or argmax. */
+static inline tally_cpu_places_of_columns *tally_cpu_places_kernel(const tally_cpu_plan *plan, tally_dtype type) {
+    return plan->device->scans->places[type];
+}
+static inline uint64_t tally_cpu_places_turn(const tally_cpu_plan *plan, tally_dtype type) {
+    const bool largest = plan->base.computation.monoid == TALLY_MONOID_argmax;
+    if (tally_dtype_is_float(type))
+        return largest ? (uint64_t)INT64_MIN : 0;
+    const uint64_t turn = type == TALLY_U64 ? (uint64_t)INT64_MIN : type == TALLY_U32 ? (uint64_t)INT32_MIN : 0;
+    return largest ? ~turn : turn;
 }
 
 /* Chooses plan->lifted for a plan whose kernels are chosen. */
@@ -54,6 +63,9 @@ const void *tally_cpu_lift(const tally_cpu_plan *plan, const void *x, const void
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out);
 
+/* Whether a kernel keeps the extremes of so many columns in registers. */
+bool tally_cpu_keeps_columns(const tally_cpu_plan *plan, uint64_t width);
+
 /* Whether the next one is the faster way for so many rows and columns. */
 bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner);
 
@@ -66,13 +78,9 @@ bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows, ui
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
 
-/* Whether the next one is the way for planes of so many rows and columns, which may else be packed. */
-bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t width, bool are_packed);
-
-/* Packed planes of 'rows' rows of 'width' columns, each of which starts from nothing, whose elements are lifted or not.
- */
-void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t planes, uint64_t rows,
-                           uint64_t width, unsigned worker, void *out);
+/* Whether nothing is the same for the operator and for the scan of its numbers. Exclusive scans give it: the largest
+ * magnitude of nothing is 0, and whether all of it is not 0 is 1. */
+bool tally_cpu_starts_as_its_scan(const tally_cpu_plan *plan, bool exclusive);
 
 /* Whether prefixes are written where the results are to be: they have their width, and integers are no wider. */
 bool tally_cpu_writes_results(const tally_cpu_plan *plan);

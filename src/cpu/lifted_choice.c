@@ -83,7 +83,9 @@ bool tally_cpu_is_strict(const tally_cpu_plan *plan) {
 /* Two scans of numbers instead of one of pairs. */
 static void choose_pair(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    const tally_dtype type = scanned_type(tally_dtype_value(c->desc.in));
+    const bool is_narrow =
+        c->monoid == TALLY_MONOID_minmax && plan->device->scans->narrow(c->desc.in, TALLY_MONOID_min);
+    const tally_dtype type = is_narrow ? c->desc.in : scanned_type(tally_dtype_value(c->desc.in));
     tally_monoid first = TALLY_MONOID_min, second = TALLY_MONOID_max;
     if (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax) {
         first = c->monoid == TALLY_MONOID_argmin ? TALLY_MONOID_min : TALLY_MONOID_max;
@@ -122,28 +124,38 @@ static void choose(tally_cpu_plan *plan) {
             .truths = true};
         return;
     }
-    /* Magnitudes of 16 bits are no accumulators, from which results may have to be computed. */
-    const bool needs_wide =
-        tally_cpu_is_half(c->desc.in) &&
-        (!tally_cpu_result_is_number(plan) || (tally_cpu_is_half(c->desc.out) && c->desc.in != c->desc.out));
-    if (c->monoid == TALLY_MONOID_maxabs && tally_dtype_is_float(c->desc.in) && !needs_wide &&
+    if (c->monoid == TALLY_MONOID_maxabs && tally_dtype_is_float(c->desc.in) && !tally_cpu_is_half(c->desc.in) &&
         plan->device->scans->narrow(TALLY_U16, TALLY_MONOID_max)) {
-        const tally_dtype bits = c->in_bytes == 2 ? TALLY_U16 : c->in_bytes == 4 ? TALLY_I32 : TALLY_I64;
+        const tally_dtype bits = c->in_bytes == sizeof(uint32_t) ? TALLY_I32 : TALLY_I64;
         plan->lifted = (tally_cpu_lifted){.scan = tally_cpu_same_scan(plan->device, bits, TALLY_MONOID_max),
                                           .type = c->desc.in,
                                           .carry = c->desc.in,
                                           .magnitudes = true};
         return;
     }
+    if (tally_cpu_is_half(c->desc.in) && c->desc.out == c->desc.in && tally_cpu_result_is_number(plan) &&
+        (c->monoid == TALLY_MONOID_min || c->monoid == TALLY_MONOID_max || c->monoid == TALLY_MONOID_maxabs) &&
+        plan->device->scans->narrow(TALLY_U16, combining(c->monoid))) {
+        plan->lifted = (tally_cpu_lifted){.scan = tally_cpu_same_scan(plan->device, TALLY_U16, combining(c->monoid)),
+                                          .type = TALLY_U16,
+                                          .carry = TALLY_U16,
+                                          .by_conversion = lifts_by_conversion(c->monoid, c->desc.in),
+                                          .by_order = true};
+        return;
+    }
     const bool as_they_are = plan->direct && plan->direct->groups;
     const bool in_f32 = suits_f32(c, acc);
     const tally_monoid monoid = combining(c->monoid);
     const bool is_narrow = plan->device->scans->narrow(acc, monoid);
-    const tally_dtype type = as_they_are                ? c->desc.in
-                             : wraps_in_32_bits(c, acc) ? TALLY_U32
-                             : in_f32                   ? TALLY_F32
-                             : is_narrow                ? acc
-                                                        : scanned_type(acc);
+    /* integers of 1 or 2 bytes whose results have no more wrap in as many */
+    const bool wraps_narrow = wraps_in_32_bits(c, acc) && c->out_bytes == c->in_bytes &&
+                              plan->device->scans->lift_narrow(c->monoid, c->desc.in) &&
+                              plan->device->scans->narrow(c->desc.in, monoid);
+    const tally_dtype type = as_they_are || wraps_narrow ? c->desc.in
+                             : wraps_in_32_bits(c, acc)  ? TALLY_U32
+                             : in_f32                    ? TALLY_F32
+                             : is_narrow                 ? acc
+                                                         : scanned_type(acc);
     const tally_cpu_direct_scan *scan = tally_cpu_same_scan(plan->device, type, monoid);
     if (scan)
         plan->lifted = (tally_cpu_lifted){.scan = scan,
@@ -151,6 +163,8 @@ static void choose(tally_cpu_plan *plan) {
                                           .carry = level->types[type]->kernels(monoid)->acc_type,
                                           .as_they_are = as_they_are,
                                           .by_conversion = lifts_by_conversion(c->monoid, c->desc.in),
+                                          .counts = c->monoid == TALLY_MONOID_nonzero && tally_is_scan(c) &&
+                                                    plan->device->scans->count,
                                           .folds_carry = in_f32 && !as_they_are};
 }
 

@@ -21,9 +21,9 @@
 #include "cpu/short_groups.h"
 #include "cpu/spread.h"
 
-static uint64_t boundary(const tally_stretch *s, uint64_t k) {
+uint64_t tally_stretch_boundary(const tally_stretch *s, uint64_t k) {
     if (s->heads)
-        return s->heads[k] + s->heads_base;
+        return s->heads[s->marks ? k > 0 : k] + s->heads_base;
     uint64_t number;
     tally_cpu_read_offsets(s->offsets, s->offsets_type, s->first_offset + k, 1, &number);
     return number;
@@ -104,6 +104,8 @@ static inline void mark_four(const uint64_t *next, uint64_t from, int8_t *heads)
 static uint64_t mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
     enum { STEP = MARKED_AT_ONCE };
     uint64_t marked = 0;
+    if (b->stretch->marks)
+        return b->level->heads->spread(b->stretch->marks + (first - b->stretch->begin) / 64, n, heads);
     memset(heads, 0, n);
     while (b->at < b->count || read_more(b)) {
         /* copies, of *b too: 2 ns a group without them, for loads that wait for stores */
@@ -142,38 +144,6 @@ static bool are_short(const tally_stretch *s) {
     return are_shorter(s, TALLY_CPU_SHORT_GROUP);
 }
 
-/* Groups that are shorter on average are scanned with marks; others by a call for each, or in blocks that are lifted
- * together where their parts in a block are short (lifted.c). (One thread of a Zen 5, ns an element with marks and by
- * calls: sums of f32 in groups of random lengths of 35 0.22 and 0.21, of 45 0.22 and 0.18; smallest of f32 in groups of
- * 46 and 47, each of which changes it in another vector, 0.25 and 0.34, of 49 and 50 0.25 and 0.18; sums of f64 in
- * groups of 25 and 26 0.31 and 0.30; with AVX2 of f32 in groups of 12 0.44 and 0.43, of f64 0.57 and 0.45; means in
- * groups of 200 0.56 and 0.59, of 400 0.52 and 0.48. Of a Xeon: any of f32 in groups of 400 0.25 and 0.30, xor of i8 in
- * groups of 200 0.14 and 0.17, of u16 in groups of 200 0.22 and 0.21; of a Zen 5, argmin of f32 in groups of 200 0.49
- * and 0.59.) */
-static uint64_t short_length(const tally_cpu_plan *plan) {
-    const tally_cpu_lifted *lifted = &plan->lifted;
-    enum { TRUTHS = 512, PLACES = 160, BYTES = 256, HALVES = 192, NUMBERS = 128, NUMBERS_BY_MASKS = 256, FOLDED = 512 };
-    enum { DIRECT = 12, DIRECT_BY_MASKS = 48, DIRECT_64_BY_MASKS = 24 };
-    const bool by_masks = tally_cpu_has_masks(plan);
-    return lifted->parts == TALLY_CPU_PLACE ? PLACES
-           : lifted->truths                 ? TRUTHS
-           : lifted->bytes == 1             ? BYTES
-           : lifted->bytes == 2             ? HALVES
-           : plan->direct && !by_masks      ? DIRECT
-           : plan->direct                   ? (lifted->bytes == 4 ? DIRECT_BY_MASKS : DIRECT_64_BY_MASKS)
-           : lifted->folds_carry            ? FOLDED
-           : by_masks                       ? NUMBERS_BY_MASKS
-                                            : NUMBERS;
-}
-
-/* Whether calls for each group would take longer than scanning all with marks. */
-static bool has_short_groups(const tally_cpu_plan *plan, const tally_stretch *s) {
-    /* forward only, and numbered in 32 bits */
-    const bool follows = !plan->base.computation.reverse && s->end - s->group_start < INT32_MAX;
-    return plan->lifted.scan && (plan->lifted.parts != TALLY_CPU_PLACE || follows) &&
-           are_shorter(s, short_length(plan));
-}
-
 static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, const void *carry) {
     const tally_cpu_plan *plan = r->plan;
     const tally_computation *c = &plan->base.computation;
@@ -186,6 +156,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const bool to_results = plan->lifted.as_they_are || tally_cpu_writes_results(plan);
     const bool gives_places = places && c->desc.out == TALLY_I64;
+    const bool may_call = !tally_cpu_has_masks(plan) || tally_stretch_may_be_foreseen(plan, s);
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
     tally_cpu_start(plan, r->initial, block->narrow);
@@ -195,7 +166,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
         void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
-        const uint64_t groups = mark_heads(&b, first, count, block->heads);
+        const uint64_t marked = mark_heads(&b, first, count, block->heads), groups = may_call ? marked : count;
         if (places)
             number =
                 plan->device->scans->number_groups(block->heads, count, 0, (uint32_t)number, (uint32_t *)block->counts);
@@ -247,9 +218,9 @@ void tally_stretch_fold(const tally_runs *r, const tally_stretch *s, unsigned wo
     uint64_t from = s->begin, to = s->end, start = s->group_start;
     if (s->boundaries) {
         if (r->plan->base.computation.reverse)
-            to = boundary(s, 0);
+            to = tally_stretch_boundary(s, 0);
         else
-            start = from = boundary(s, s->boundaries - 1);
+            start = from = tally_stretch_boundary(s, s->boundaries - 1);
     }
     r->plan->kernels->identity(&r->plan->context, 1, own);
     tally_cpu_fold_run(r->plan, element_at(r, r->x, from), element_at(r, r->y, from), to - from, from - start, worker,
@@ -267,16 +238,16 @@ void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *firs
     kernels->identity(&r->plan->context, 1, first);
     if (s->boundaries)
         kernels->fold(&r->plan->context, element_at(r, r->x, s->begin), element_at(r, r->y, s->begin),
-                      boundary(s, 0) - s->begin, s->begin - s->group_start, first);
+                      tally_stretch_boundary(s, 0) - s->begin, s->begin - s->group_start, first);
 }
 
 /* Fewer groups of one length are taken as any others. */
 enum { LEAST_EQUAL = 8 };
 
 /* How much the first groups differ in length that begin and end in the stretch. To ask all of them takes 0.05 ns an
- * element in groups of 3. */
+ * element in groups of 3. Of 32 groups of power-law lengths, every fifth time none is much longer than the others. */
 static tally_cpu_spread_of_lengths spread_of_first(const tally_cpu_plan *plan, const tally_stretch *s) {
-    enum { SAMPLED = 32 };
+    enum { SAMPLED = 128 };
     uint64_t room[SAMPLED + 1];
     const size_t count = least(s->boundaries - 1, SAMPLED);
     if (count < LEAST_EQUAL || !are_shorter(s, TALLY_CPU_LONGEST_SHORT))
@@ -291,10 +262,12 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
     const bool may_be_equal = tally_cpu_may_fold_equal(r->plan);
     const tally_cpu_spread_of_lengths spread = spread_of_first(r->plan, s);
-    const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries, spread);
+    const bool may_be_short = are_short(s);
+    const uint64_t elements = s->end - s->begin, groups = s->boundaries - 1;
+    const bool upright = may_be_short && tally_cpu_stands_groups(r->plan, elements, groups, spread);
     /* groups of one length are rows and, if they are summed, trees are as fast as scans */
     const bool by_scan =
-        spread != TALLY_CPU_EQUAL && tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries, spread);
+        may_be_short && spread != TALLY_CPU_EQUAL && tally_cpu_scans_to_ends(r->plan, elements, groups, spread);
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(r->plan->device->level, s, done - 1, batch + 1, room);
@@ -303,8 +276,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
         const uint64_t length =
             may_be_equal && batch >= LEAST_EQUAL ? tally_cpu_equal_length(r->plan, numbers, batch) : 0;
         if (by_scan && length == 0) {
-            tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, worker,
-                                   result_at(r, s->first_result + done));
+            tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, result_at(r, s->first_result + done));
             done += batch;
             continue;
         }
@@ -324,7 +296,7 @@ void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned 
     if (s->boundaries == 0)
         return;
     _Alignas(64) unsigned char first[TALLY_CPU_ACC_MOST];
-    uint64_t length = boundary(s, 0) - s->group_start;
+    uint64_t length = tally_stretch_boundary(s, 0) - s->group_start;
     tally_stretch_first(r, s, first);
     r->plan->kernels->combine(&r->plan->context, 1, first, carry);
     tally_runs_emit(r, s->first_result, 1, &length, carry);
@@ -411,7 +383,8 @@ static void scan_short_prefixes(const tally_runs *r, const tally_stretch *s, uns
 
 /* Piece k of the stretch; *acc is the value before it in the direction of the scan. */
 static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, unsigned worker, void *acc) {
-    uint64_t from = k ? boundary(s, k - 1) : s->begin, to = k < s->boundaries ? boundary(s, k) : s->end;
+    uint64_t from = k ? tally_stretch_boundary(s, k - 1) : s->begin,
+             to = k < s->boundaries ? tally_stretch_boundary(s, k) : s->end;
     uint64_t start = k ? from : s->group_start, end = k < s->boundaries ? to : s->group_end;
     if (from < to)
         tally_cpu_scan_run(r->plan, element_at(r, r->x, from), element_at(r, r->y, from), to - from, from - start,
@@ -419,19 +392,23 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 }
 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
- * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 80
- * 0.98 and 1.06, of 60 1.17 and 1.08, of f64 1.21 and 1.29, 1.50 and 1.30; with AVX2 of 40 2.07 and 2.41, of 30 2.27
- * and 2.41; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
+ * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 100,
+ * uniform 1.08 and 0.72, of 200 0.78 and 0.78, of f64 of 150 0.99 and 0.92, of 300 0.75 and 1.11; with AVX2 of f32 of
+ * 60 1.78 and 1.67, of 100 1.39 and 1.67, of f64 of 100 1.86 and 1.72, of 200 1.42 and 1.81; logsumexp of f32 in
+ * 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
 enum {
-    MOST_GATHERED = 512,
+    MOST_GATHERED = 1024,
     SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
-    SHORT_SPREAD = 36,
-    SHORT_SPREAD_BY_MASKS = 72
+    SHORT_SPREAD = 60,
+    SHORT_WIDE_SPREAD = 120,
+    SHORT_SPREAD_BY_MASKS = 150
 };
 
 static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
-    if (tally_cpu_scans_spread(plan))
-        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : SHORT_SPREAD);
+    if (tally_cpu_scans_spread(plan)) {
+        const uint64_t length = plan->base.computation.out_bytes > sizeof(float) ? SHORT_WIDE_SPREAD : SHORT_SPREAD;
+        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : length);
+    }
     return tally_cpu_scans_logsumexp(plan) && are_shorter(s, SHORT_LOGSUMEXP);
 }
 
@@ -440,7 +417,7 @@ typedef struct gathered {
     bool reverse;
     unsigned worker;
     /* of the block's elements from where the scan begins, and one more for an empty group at the end */
-    int8_t heads[TALLY_CPU_SPREAD_BLOCK + 1];
+    int8_t heads[TALLY_CPU_GROUPS_BLOCK + 1];
 } gathered;
 
 /* 'count' elements that end at 'at' in the direction of the scan. */
@@ -451,7 +428,7 @@ static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
         tally_cpu_spread_groups(r->plan, element_at(r, r->x, first), g->heads, count, g->worker, result_at(r, first));
     else if (count)
         tally_cpu_logsumexp_groups(r->plan, element_at(r, r->x, first), g->heads, count, result_at(r, first));
-    memset(g->heads, 0, sizeof g->heads);
+    memset(g->heads, 0, count + 1);
 }
 
 static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
@@ -460,6 +437,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
     boundaries b = {
         .level = r->plan->device->level, .stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     gathered g = {r, reverse, worker, {0}};
+    const uint64_t most_elements = tally_cpu_scans_spread(r->plan) ? TALLY_CPU_GROUPS_BLOCK : TALLY_CPU_SPREAD_BLOCK;
     uint64_t at = reverse ? s->end : s->begin, count = 0;
     for (uint64_t k = 0; k <= s->boundaries;) {
         /* pieces k .. , which end at the boundaries that are read; the last one ends where the stretch does */
@@ -470,7 +448,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
         for (size_t i = 0; i < pieces; i++, k++) {
             const uint64_t end = read[reverse ? pieces - 1 - i : i], n = reverse ? at - end : end - at;
             if (k > 0 && n <= MOST_GATHERED) {
-                if (count + n > TALLY_CPU_SPREAD_BLOCK) {
+                if (count + n > most_elements) {
                     scan_gathered(&g, at, count);
                     count = 0;
                 }
@@ -492,7 +470,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
 /* The length of the groups that begin and end in the stretch, if there are several of one length; else 0. */
 static uint64_t length_of_all(const tally_cpu_plan *plan, const tally_stretch *s) {
     uint64_t room[TALLY_CPU_BATCH + 1], length = 0;
-    for (uint64_t done = 1; s->boundaries > LEAST_EQUAL && done < s->boundaries;) {
+    for (uint64_t done = 1; !s->marks && s->boundaries > LEAST_EQUAL && done < s->boundaries;) {
         const size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t own =
             tally_cpu_equal_length(plan, read_boundaries(plan->device->level, s, done - 1, batch + 1, room), batch);
@@ -507,7 +485,7 @@ static uint64_t length_of_all(const tally_cpu_plan *plan, const tally_stretch *s
 static void scan_equal_groups(const tally_runs *r, const tally_stretch *s, uint64_t length, unsigned worker,
                               void *carry) {
     const bool reverse = r->plan->base.computation.reverse;
-    const uint64_t first = boundary(s, 0);
+    const uint64_t first = tally_stretch_boundary(s, 0);
     _Alignas(64) unsigned char start[TALLY_CPU_ACC_MOST];
     scan_piece(r, s, reverse ? s->boundaries : 0, worker, carry);
     tally_cpu_start(r->plan, r->initial, start);
@@ -552,7 +530,7 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_equal_groups(r, s, length, worker, carry);
         return;
     }
-    if (has_short_groups(r->plan, s)) {
+    if (tally_stretch_takes_marks(r->plan, s)) {
         scan_short_groups(r, s, worker, carry);
         return;
     }

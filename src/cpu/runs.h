@@ -4,13 +4,18 @@
 #ifndef TALLY_CPU_RUNS_H
 #define TALLY_CPU_RUNS_H
 
+#include "core/arithmetic.h"
 #include "cpu/cpu.h"
 
 /* Boundary k (0 .. boundaries - 1) ends piece k and begins piece k + 1 of the stretch; pieces may be empty. */
 typedef struct tally_stretch {
     uint64_t begin, end;
+    uint64_t all; /* elements of all stretches */
     uint64_t boundaries;
     const uint32_t *heads; /* boundary k is heads[k] + heads_base; or NULL: it is offset number first_offset + k */
+    /* Or NULL; else bit i says whether a boundary is before element begin + i, and heads[] has the first and the last
+     * boundary only. There is at least one, and the groups are to be scanned with marks, forward. */
+    const uint64_t *marks;
     uint64_t heads_base;
     const void *offsets;
     tally_dtype offsets_type;
@@ -20,12 +25,30 @@ typedef struct tally_stretch {
     uint64_t first_result; /* the number of piece 0's group */
 } tally_stretch;
 
+/* The number of an empty piece that comes before the first group. */
+#define TALLY_BEFORE_FIRST UINT64_MAX
+
 typedef struct tally_runs {
     const tally_cpu_plan *plan;
     const void *x, *y, *initial;
     void *out;
     bool stream;
 } tally_runs;
+
+/* The elements of a part, where there are to be parts of about 'part' elements, 'most_parts' at most: an even number of
+ * parts, since of three one of two threads would do two. */
+static inline uint64_t tally_even_part(uint64_t elements, uint64_t part, uint64_t most_parts) {
+    const uint64_t pairs = most((elements + part) / (2 * part), 1);
+    return elements < part ? elements : divide_up(elements, least(2 * pairs, most_parts));
+}
+
+/* Boundary k, which is the first or the last one if there are marks. */
+uint64_t tally_stretch_boundary(const tally_stretch *stretch, uint64_t k);
+
+/* Whether a scan of the stretch takes marks of where groups begin, since a call for each would take longer; and whether
+ * a processor may foresee how long the groups are (short_choice.c). */
+bool tally_stretch_takes_marks(const tally_cpu_plan *plan, const tally_stretch *stretch);
+bool tally_stretch_may_be_foreseen(const tally_cpu_plan *plan, const tally_stretch *stretch);
 
 /* *own = the stretch's part of the group that is handed on: the last piece, or the first in a reverse scan. */
 void tally_stretch_fold(const tally_runs *runs, const tally_stretch *stretch, unsigned worker, void *own);

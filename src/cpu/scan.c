@@ -15,6 +15,7 @@
 #include "cpu/lone.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
+#include "cpu/planes.h"
 #include "cpu/scan.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
@@ -67,9 +68,8 @@ static void *result_at(const scan *s, uint64_t element) {
 
 static tally_cpu_scan_options options_of(const scan *s, uint64_t elements) {
     const tally_computation *c = &s->plan->base.computation;
-    return (tally_cpu_scan_options){.reverse = c->reverse,
-                                    .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
-                                    .stream = s->stream && elements >= TALLY_CPU_LEAST_STREAMED};
+    const bool stream = s->stream && elements >= TALLY_CPU_LEAST_STREAMED;
+    return (tally_cpu_scan_options){c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, stream, 0};
 }
 
 /* The scan with a copy of elements first .. first + n - 1 instead of the input, if NaNs are left out. */
@@ -128,6 +128,12 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         tally_cpu_start(s->plan, s->initial, acc);
         tally_cpu_lifted_rows(s->plan, element_at(s, s->x, element), element_at(s, s->y, element), end - task * s->tile,
                               s->extent, worker, acc, result_at(s, element));
+        return;
+    }
+    if (tally_cpu_spreads_rows(s->plan, s->extent)) {
+        const uint64_t element = task * s->tile * s->extent;
+        tally_cpu_spread_rows(s->plan, element_at(s, s->x, element), end - task * s->tile, s->extent, worker,
+                              result_at(s, element));
         return;
     }
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
@@ -190,6 +196,8 @@ static tally_status scan_groups(tally_cpu_plan *plan, scan *s) {
     s->chunks = divide_up(s->extent, s->chunk);
     if (s->chunks == 1 && !s->before) {
         s->tile = most(tally_cpu_scan_task(plan, elements, TALLY_CPU_TASK_BYTES / in_bytes) / s->extent, 1);
+        if (tally_cpu_spreads_rows(plan, s->extent))
+            s->tile = round_up(s->tile, TALLY_CPU_ROWS_BESIDE);
         tally_pool_run(plan->device->pool, divide_up(s->outer, s->tile), groups_task, s);
         return TALLY_OK;
     }
@@ -410,11 +418,10 @@ static size_t packed_groups(const scan *s) {
     const size_t bytes = most(c->in_bytes, c->out_bytes * c->per_result);
     /* Fast scans do not pay for the copies of a group of more bytes, where its rows fill vectors (sums of f32 in 2 x
      * 20 1.8 ns an element and 1.3 packed, of f64 in 6 x 10 1.3 and 2.1). */
-    enum { MOST_DIRECT = 192 };
+    enum { MOST_DIRECT = 192, MOST_SPREAD = 512 };
     if (s->plan->direct && s->inner * bytes > TALLY_CPU_PACKED_ROW_BYTES && s->extent * s->inner * bytes > MOST_DIRECT)
         return 0;
     /* Nor do variances (of f32 in 3 x 70 1.14 and 1.55). */
-    enum { MOST_SPREAD = 512 };
     if (tally_cpu_scans_spread(s->plan) && s->inner * bytes > TALLY_CPU_PACKED_ROW_BYTES &&
         s->extent * s->inner * bytes > MOST_SPREAD)
         return 0;
@@ -422,12 +429,6 @@ static size_t packed_groups(const scan *s) {
     return groups < 4 ? 0 : groups;
 }
 
-static bool takes_planes(const scan *s) {
-    return s->outer >= 4 && s->inner > 1 && starts_from_nothing(s) && !s->plan->staging_bytes &&
-           tally_cpu_scans_planes(s->plan, s->extent, s->inner, packed_groups(s) > 0);
-}
-
-/* Small planes as they are, many by one call. */
 static void planes_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     const uint64_t first = task * s->each, element = first * s->extent * s->inner;
@@ -438,7 +439,8 @@ static void planes_task(void *job, size_t task, unsigned worker) {
 /* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */
 static bool packs_rows(const scan *s) {
     return s->inner == 1 && !s->plan->direct && !tally_cpu_lifts_rows(s->plan, s->extent) && s->extent > 1 &&
-           s->extent <= TALLY_CPU_SHORT_GROUP / 2 && packed_groups(s) > 0;
+           !tally_cpu_spreads_rows(s->plan, s->extent) && s->extent <= TALLY_CPU_SHORT_GROUP / 2 &&
+           packed_groups(s) > 0;
 }
 
 static size_t packed_bytes(const scan *s) {
@@ -520,7 +522,8 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     const uint64_t elements = s->outer * s->extent * s->inner, whole = TALLY_CPU_SCAN_BYTES / in_bytes;
     const uint64_t task = tally_cpu_scan_task(plan, elements, whole);
     tally_status status;
-    if (takes_planes(s)) {
+    if (s->outer >= 4 && s->inner > 1 && starts_from_nothing(s) && !plan->staging_bytes &&
+        tally_cpu_scans_planes(plan, s->extent, s->inner, packed_groups(s) > 0)) {
         s->each = most(least(task, TALLY_CPU_TASK_BYTES / in_bytes) / (s->extent * s->inner), 1);
         if ((status = tally_cpu_worker_scratch(plan, tally_cpu_run_bytes(plan))) == TALLY_OK)
             tally_pool_run(plan->device->pool, divide_up(s->outer, s->each), planes_task, s);
@@ -538,7 +541,8 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     s->chunk = most(most(task, least(LEAST_ROWS * s->inner, whole)) / s->inner, 1);
     s->chunks = divide_up(s->extent, s->chunk);
     const uint64_t parts = least(s->inner / SHARED_COLUMNS, FEW_TILES);
-    const bool folds_much = tally_cpu_scans_spread(plan) || tally_cpu_scans_logsumexp(plan);
+    const bool folds_much =
+        tally_cpu_scans_spread(plan) || tally_cpu_scans_logsumexp(plan) || tally_cpu_keeps_columns(plan, s->inner);
     const bool by_columns = folds_much && s->chunks > 2 && parts > 1 && elements <= parts * whole;
     if (by_columns)
         tile_most = least(tile_most, round_up(divide_up(s->inner, parts), 8));

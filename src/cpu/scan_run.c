@@ -27,7 +27,7 @@ enum { LEAST_LIFTED = 8 * 1024, LEAST_ONE_BY_ONE = 2 * 1024, SHARED_AMONG = 16, 
 
 uint64_t tally_cpu_scan_task(const tally_cpu_plan *plan, uint64_t elements, uint64_t most_elements) {
     const tally_computation *c = &plan->base.computation;
-    const bool is_fast = plan->direct || plan->lifted.truths;
+    const bool is_fast = plan->direct || plan->lifted.truths || plan->lifted.by_order;
     uint64_t tasks = elements / (plan->lifted.scan ? LEAST_LIFTED : LEAST_ONE_BY_ONE);
     if (is_fast && elements * c->in_bytes >= SHARED_BYTES)
         return least(divide_up(elements, round_up(divide_up(elements, most_elements), 2)), most_elements);

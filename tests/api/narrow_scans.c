@@ -11,8 +11,8 @@
 enum { ROUNDS = 3000, MOST = 1 << 19, MISPLACED = 70 };
 
 static const tally_dtype types[] = {TALLY_I8, TALLY_U8, TALLY_I16, TALLY_U16};
-static const tally_op ops[] = {TALLY_SUM,  TALLY_MIN,      TALLY_MAX,   TALLY_BAND, TALLY_BOR, TALLY_BXOR,
-                               TALLY_PROD, TALLY_NORM_INF, TALLY_NORM1, TALLY_ANY,  TALLY_ALL};
+static const tally_op ops[] = {TALLY_SUM,  TALLY_MIN,      TALLY_MAX,   TALLY_BAND,  TALLY_BOR, TALLY_BXOR,
+                               TALLY_PROD, TALLY_NORM_INF, TALLY_NORM1, TALLY_SUMSQ, TALLY_ANY, TALLY_ALL};
 
 typedef struct scan_case {
     tally_op op;
@@ -87,6 +87,8 @@ static int64_t combine(tally_op op, int64_t a, int64_t x) {
         return a + x;
     case TALLY_NORM1:
         return a + magnitude;
+    case TALLY_SUMSQ:
+        return a + x * x;
     case TALLY_PROD:
         return a * x;
     case TALLY_MIN:
@@ -169,7 +171,7 @@ static void check_round(tally_device *device, uint64_t seed) {
     desc.grouping =
         (tally_grouping[]){TALLY_ALL_VALUES, TALLY_AXIS, TALLY_SEGMENTS, TALLY_KEYS}[random_below(&random, 4)];
     desc.flags = s.reverse ? TALLY_REVERSE : 0;
-    if (s.op == TALLY_SUM || s.op == TALLY_PROD || s.op == TALLY_NORM1)
+    if (s.op == TALLY_SUM || s.op == TALLY_PROD || s.op == TALLY_NORM1 || s.op == TALLY_SUMSQ)
         desc.out = s.type;
     s.n = one_of_any_size(&random, MOST);
     uint64_t groups = 0;
@@ -207,7 +209,7 @@ static void check_round(tally_device *device, uint64_t seed) {
         value_of[i] = wrapped(rare == 1 || random_below(&random, rare) == 0 ? value : usual, s.type);
         write_one(x, i, value_of[i], s.type);
     }
-    const bool takes_initial = s.op != TALLY_NORM_INF && s.op != TALLY_NORM1 && !is_truth(s.op);
+    const bool takes_initial = s.op != TALLY_NORM_INF && s.op != TALLY_NORM1 && s.op != TALLY_SUMSQ && !is_truth(s.op);
     const int64_t initial = wrapped((int64_t)random_bits(&random), told.out);
     unsigned char initial_bytes[2];
     write_one(initial_bytes, 0, initial, told.out);

@@ -133,7 +133,7 @@ ALWAYS_INLINE void near_results(tally_op op, const double *v, size_t n, counting
     size_t i = 0;
     for (; i + FORM_LANES <= n; i += FORM_LANES) {
         const v_f64 value = near_result(op, v, i, 0xff, how, counts, count, share);
-        _mm256_storeu_ps((float *)(values + i), _mm512_cvtpd_ps(without_payload(value)));
+        _mm256_storeu_ps((float *)(values + i), _mm512_cvtpd_ps(op == TALLY_NORM2 ? value : without_payload(value)));
         count += how == COUNTS_ON ? all.step : (v_f64){0};
     }
     if (i == n)

@@ -33,6 +33,7 @@ typedef struct tally_cpu_context {
     const struct tally_cpu_kernels *inner;        /* of the type that elements are converted to first (converted.h) */
     tally_cpu_convert *convert;
     size_t converted_bytes;
+    const struct tally_cpu_exps *exps;   /* logsumexp of integers (integer_exps.h) */
     const struct tally_cpu_plan *states; /* words: the plan of the accumulators that they stand for, and their form.
                                           * Counted elements: that of all elements */
     const struct tally_words_form *words;
@@ -149,9 +150,17 @@ typedef struct tally_cpu_forms {
 
 /* The heads of runs of equal neighbouring keys, for keys of one width. Reads element -1. */
 typedef struct tally_cpu_heads {
-    /* heads[0 ..] = indices of those of n elements whose key differs from the one before; room for n + 16 */
-    uint32_t (*find)(const void *keys, uint32_t n, uint32_t *heads);
+    /* heads[0 ..] = 'number' and the index of those of n elements whose key differs from the one before; room for
+     * n + 16 */
+    uint32_t (*find)(const void *keys, uint32_t n, uint32_t number, uint32_t *heads);
     uint32_t (*count)(const void *keys, uint32_t n);
+    /* bit i of marks[n / 64 + 1] = whether element i is such a head, and 0 behind the last; returns how many are. NULL
+     * where the level has no masks */
+    uint32_t (*mark)(const void *keys, uint32_t n, uint64_t *marks);
+    /* as 'find', from the marks of n elements */
+    uint32_t (*list)(const uint64_t *marks, size_t n, uint32_t *heads);
+    /* heads[i] = -1 where bit i of the marks is set, else 0, for whole words of n elements; returns how many are */
+    uint64_t (*spread)(const uint64_t *marks, size_t n, int8_t *heads);
     /* to[i] = keys[heads[i]] */
     void (*pick)(const void *keys, const uint32_t *heads, size_t count, void *to);
 } tally_cpu_heads;
@@ -227,6 +236,7 @@ typedef struct tally_cpu_nans {
 /* The kernels of one instruction-set level, by input type. */
 typedef struct tally_cpu_level {
     const char *name;
+    bool has_masks; /* marks of groups become masks of lanes (group_masks.h), which take half the time */
     const tally_cpu_type *types[TALLY_DTYPE_COUNT];
     const tally_cpu_forms *forms; /* by operator */
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
@@ -234,8 +244,9 @@ typedef struct tally_cpu_level {
     const tally_cpu_upright *upright;
     const tally_cpu_upright_floats *upright_floats;
     const tally_cpu_nans *nans; /* by type, of floats */
-    /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
-    bool (*decreases)(const uint64_t *offsets, size_t n);
+    /* whether any of offsets[1 .. n], of 4 or 8 bytes and at any address, is smaller than the one before as an unsigned
+     * number, or one of 8 bytes is 2^63 or more */
+    bool (*decreases)(const void *offsets, size_t bytes, size_t n);
     /* whether any of offsets[1 .. n] is the one before */
     bool (*repeats)(const uint64_t *offsets, size_t n);
     /* whether all differences of neighbours among offsets[0 .. n] are the same */

@@ -17,7 +17,7 @@ extern const tally_cpu_upright_floats PASTE4(tally_cpu_upright_floats, _, TALLY_
 
 extern const tally_cpu_nans PASTE4(tally_cpu_nans, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
-bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
+bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const void *offsets, size_t bytes, size_t n);
 
 bool PASTE4(tally_cpu_repeats, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
 
@@ -29,10 +29,17 @@ extern tally_cpu_read_labels *const PASTE4(tally_cpu_labels, _, TALLY_LEVEL, )[T
 
 extern const struct tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, );
 
+#if defined(__AVX512BW__)
+#define HAS_MASKS true
+#else
+#define HAS_MASKS false
+#endif
+
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
 const tally_cpu_level PASTE4(tally_cpu_level, _,
                              TALLY_LEVEL, ) = {.name = TEXT(TALLY_LEVEL),
+                                               .has_masks = HAS_MASKS,
                                                .types =
                                                    {
 #define TALLY_DTYPE(ENUMERATOR, tag, ...) [TALLY_##ENUMERATOR] = &PASTE4(tally_cpu_type_, tag, _, TALLY_LEVEL),

@@ -1,5 +1,5 @@
 /* Elements lifted for scans whose results have few bits: integers to numbers of 32 bits that wrap, floats to f32, any
- * to truth values. */
+ * to truth values, floats of 16 bits to integers of the same order. */
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
@@ -71,6 +71,34 @@ tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid mono
                                                                       : NULL;
 }
 
+/* To as many bits as integers of 1 and 2 bytes have, where results have no more. */
+#define DEFINE_NARROW_LIFTS(bits)                                                                                      \
+    static void narrow_product_##bits(const void *x, const void *y, size_t n, void *lifted) {                          \
+        const e_u##bits *restrict a = x, *restrict b = y ? y : x;                                                      \
+        uint##bits##_t *restrict to = lifted;                                                                          \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            to[i] = (uint##bits##_t)(a[i] * b[i]);                                                                     \
+    }                                                                                                                  \
+    static void narrow_magnitude_##bits(const void *x, const void *y, size_t n, void *lifted) {                        \
+        const e_i##bits *restrict a = x;                                                                               \
+        uint##bits##_t *restrict to = lifted;                                                                          \
+        (void)y;                                                                                                       \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            to[i] = (uint##bits##_t)(a[i] < 0 ? -a[i] : a[i]);                                                         \
+    }
+DEFINE_NARROW_LIFTS(8)
+DEFINE_NARROW_LIFTS(16)
+
+extern tally_cpu_lift_32 *PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
+tally_cpu_lift_32 *PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type) {
+    const bool in_8 = type == TALLY_I8 || type == TALLY_U8, in_16 = type == TALLY_I16 || type == TALLY_U16;
+    if (monoid == TALLY_MONOID_sumsq || monoid == TALLY_MONOID_dot)
+        return in_8 ? narrow_product_8 : in_16 ? narrow_product_16 : NULL;
+    if (monoid != TALLY_MONOID_sumabs)
+        return NULL;
+    return type == TALLY_I8 ? narrow_magnitude_8 : type == TALLY_I16 ? narrow_magnitude_16 : NULL;
+}
+
 /* A vector at a time, where a comparison gives a bit for each lane. */
 #if defined(__AVX512BW__)
 #define TRUTHS_OF(bits, half, v, mask) _mm##half##_maskz_set1_epi8(_mm512_test_epi##bits##_mask(v, mask), 1)
@@ -118,15 +146,12 @@ void PASTE4(tally_cpu_truths, _, TALLY_LEVEL, )(const void *x, size_t n, size_t 
         for (size_t i = 0; i < n; i++)                                                                                 \
             to[i] = x[i] & (s_u##bits)((s_u##bits) - 1 >> 1);                                                          \
     }
-DEFINE_MAGNITUDES(16)
 DEFINE_MAGNITUDES(32)
 DEFINE_MAGNITUDES(64)
 
 tally_cpu_magnitudes PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, );
 void PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, )(const void *x, size_t n, size_t bytes, void *to) {
-    if (bytes == 2)
-        magnitudes_16(x, n, to);
-    else if (bytes == 4)
+    if (bytes == 4)
         magnitudes_32(x, n, to);
     else
         magnitudes_64(x, n, to);

@@ -12,6 +12,7 @@
 #include "cpu/kernels/scans.h"
 
 tally_cpu_narrow_scan_for PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, );
+tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
 
 #if defined(__AVX2__)
 #include "cpu/kernels/narrow_lanes.h"
@@ -532,10 +533,46 @@ const tally_cpu_direct_scan *PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, )(tal
         CASE(16, type == TALLY_I16)
     return NULL;
 }
+/* ---- the order of floats ---- */
+
+/* Negative floats of 16 bits have their bits below the sign flipped. In the circle of the integers that these make, the
+ * NaNs of both signs are neighbours: 'least' is the first of them or the first behind them. */
+ALWAYS_INLINE v_u16 with_flipped_bits(v_u16 v) {
+    return v ^ ((v_u16)((v_i16)v >> 15) & 0x7fff);
+}
+
+ALWAYS_INLINE void order(const char *x, size_t n, uint16_t bits, uint16_t least, bool back, char *to) {
+    v_u8 v;
+    for (size_t i = 0; i < n; i += VECTOR_BYTES) {
+        const size_t some = n - i;
+        if (some >= VECTOR_BYTES)
+            memcpy(&v, x + i, sizeof v);
+        else
+            load_bytes(x + i, some, &v);
+        const v_u16 u = (v_u16)v;
+        v = (v_u8)(back ? with_flipped_bits(u + least) : with_flipped_bits(u & bits) - least);
+        if (some >= VECTOR_BYTES)
+            memcpy(to + i, &v, sizeof v);
+        else
+            store_bytes(to + i, v, some);
+    }
+}
+
+void PASTE4(tally_cpu_order, _, TALLY_LEVEL, )(const void *x, size_t n, uint16_t bits, uint16_t least, bool back,
+                                               void *to) {
+    if (back)
+        order(x, n * sizeof(s_u16), bits, least, true, to);
+    else
+        order(x, n * sizeof(s_u16), bits, least, false, to);
+}
 #else
 /* Without shuffles of bytes they are scanned in 32 bits. */
 const tally_cpu_direct_scan *PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, )(tally_dtype type, tally_monoid monoid) {
     (void)type, (void)monoid;
     return NULL;
+}
+void PASTE4(tally_cpu_order, _, TALLY_LEVEL, )(const void *x, size_t n, uint16_t bits, uint16_t least, bool back,
+                                               void *to) {
+    (void)x, (void)n, (void)bits, (void)least, (void)back, (void)to;
 }
 #endif

@@ -1,6 +1,6 @@
 /* What scans of groups make of the marks where groups begin: the number of each element in its group, and masks of
  * lanes (group_masks.h). A running maximum of the places of marks, in bytes, tells as many elements as a vector has
- * bytes where their group begins. */
+ * bytes where their group begins. Running counts of what is true are sums of as many bytes. */
 #include "cpu/kernels/group_masks.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
@@ -100,6 +100,80 @@ uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t 
     }
     return before;
 }
+
+/* ---- counts ---- */
+
+#if defined(__AVX2__)
+/* Bytes of a block are counts in it. 'heads' may be NULL, which is a constant where this is inlined; numbers[] hold the
+ * elements' counts, begun[] the last one, and whether a group begins in the block in the bit above. */
+enum { BEGINS = 256 };
+ALWAYS_INLINE void count_in_block(const uint8_t *truths, const int8_t *heads, bool reverse, bool exclusive,
+                                  numbered *to, size_t block) {
+    v_u8 own, marks, begun = {0};
+    memcpy(&own, truths, sizeof own);
+    own = reverse ? reversed_elements(own, 1) : own;
+    v_u8 count = own;
+    if (heads) {
+        memcpy(&marks, heads, sizeof marks);
+        begun = reverse ? reversed_elements(marks, 1) : marks;
+    }
+    UNROLL_8 for (size_t by = 1; by < 8; by *= 2) {
+        count += up_in_64(count, by) & ~begun;
+        begun |= heads ? up_in_64(begun, by) : begun;
+    }
+    UNROLL_8 for (size_t half = 8; half < BLOCK; half *= 2) {
+        count += last_below(count, half, 1) & ~begun;
+        begun |= heads ? last_below(begun, half, 1) : begun;
+    }
+    to->begun[block] = count[BLOCK - 1] | (heads && begun[BLOCK - 1] ? BEGINS : 0);
+    count -= exclusive ? own : (v_u8){0};
+    to->numbers[block] = reverse ? reversed_elements(count, 1) : count;
+    if (heads)
+        to->opens[block] = reverse ? reversed_elements(~begun, 1) : ~begun;
+}
+
+ALWAYS_INLINE size_t count_blocks(const uint8_t *truths, const int8_t *heads, size_t n, bool reverse, bool exclusive,
+                                  uint64_t start, uint64_t *before, char *counts) {
+    uint64_t was = *before - start;
+    size_t done = 0;
+    for (size_t blocks; (blocks = (n - done) / BLOCK) > 0; done += blocks * BLOCK) {
+        numbered in;
+        blocks = blocks < BLOCKS ? blocks : BLOCKS;
+        for (size_t k = 0; k < blocks; k++) {
+            const size_t at = reverse ? n - done - (k + 1) * BLOCK : done + k * BLOCK;
+            count_in_block(truths + at, heads ? heads + at : NULL, reverse, exclusive, &in, k);
+        }
+        for (size_t k = 0; k < blocks; k++) {
+            const size_t at = reverse ? n - done - (k + 1) * BLOCK : done + k * BLOCK;
+            const e_u8 *const numbers = (const e_u8 *)&in.numbers[k];
+            const e_i8 *const opens = (const e_i8 *)&in.opens[k];
+            for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u64)) {
+                const v_u64 open = heads ? (v_u64)load_i64_from_i8(opens + l) & was : was - (v_u64){0};
+                const v_u64 count = load_u64_from_u8(numbers + l) + (open + start);
+                memcpy(counts + (at + l) * sizeof(s_u64), &count, sizeof count);
+            }
+            was = in.begun[k] >= BEGINS ? in.begun[k] - BEGINS : was + in.begun[k];
+        }
+    }
+    *before = was + start;
+    return done;
+}
+
+tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
+uint64_t PASTE4(tally_cpu_count, _, TALLY_LEVEL, )(const uint8_t *truths, const int8_t *heads, size_t n, bool reverse,
+                                                   bool exclusive, uint64_t start, uint64_t before, void *counts) {
+    e_u64 *const to = counts;
+    size_t k = heads ? count_blocks(truths, heads, n, reverse, exclusive, start, &before, counts)
+                     : count_blocks(truths, NULL, n, reverse, exclusive, start, &before, counts);
+    for (; k < n; k++) {
+        const size_t i = reverse ? n - 1 - k : k;
+        before = heads && heads[i] ? start : before;
+        to[i] = before + (exclusive ? 0 : truths[i]);
+        before += truths[i];
+    }
+    return before;
+}
+#endif
 
 /* As number_blocks, in 32 bits and forward. */
 #if defined(__AVX2__)

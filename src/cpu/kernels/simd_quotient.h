@@ -46,6 +46,19 @@ ALWAYS_INLINE v_f64 roots_of_others(v_f64 root, __mmask8 others, v_f64 x, v_f64 
 }
 #endif
 
+/* By the processor's own instruction. */
+ALWAYS_INLINE v_f64 root_by_processor(v_f64 x) {
+#if defined(__AVX512F__)
+    return _mm512_sqrt_pd(x);
+#elif defined(__AVX2__)
+    return _mm256_sqrt_pd(x);
+#else
+    for (size_t l = 0; l < LANES_OF(s_f64); l++)
+        x[l] = __builtin_sqrt(x[l]);
+    return x;
+#endif
+}
+
 ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
 #if defined(__AVX512F__)
     /* Numbers from 2^-959 to the largest. Others are 0, infinite, NaN or negative, or the rest is not exact. */
@@ -61,12 +74,8 @@ ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
     }
     root = add_product_f64(root, add_product_f64(x, -root, root), half);
     return others ? roots_of_others(root, others, x, (v_f64){0} + 1.0) : root;
-#elif defined(__AVX2__)
-    return _mm256_sqrt_pd(x);
 #else
-    for (size_t l = 0; l < LANES_OF(s_f64); l++)
-        x[l] = __builtin_sqrt(x[l]);
-    return x;
+    return root_by_processor(x);
 #endif
 }
 
@@ -89,7 +98,7 @@ ALWAYS_INLINE v_f64 root_of_quotient_f64(v_f64 x, v_f64 by) {
 }
 
 /* Quotients and roots with 28 bits, for results that are rounded to f32 or less: of x between 2^-500 and 2^500, or 0.
- */
+ * The root of NaN has no payload. */
 ALWAYS_INLINE v_f64 near_quotient(v_f64 x, v_f64 by) {
 #if defined(__AVX512F__)
     const v_f64 share = _mm512_rcp14_pd(by);
@@ -102,8 +111,11 @@ ALWAYS_INLINE v_f64 near_root(v_f64 x) {
 #if defined(__AVX512F__)
     enum { ITS_OWN_ROOT = 0x9f }; /* 0, infinite or NaN */
     const v_f64 one_half = (v_f64){0} + 0.5, guess = _mm512_rsqrt14_pd(x), root = x * guess;
-    const v_f64 off = add_product_f64(one_half, -root, guess * one_half);
-    return _mm512_mask_mov_pd(add_product_f64(root, root, off), _mm512_fpclass_pd_mask(x, ITS_OWN_ROOT), x);
+    const v_f64 off = add_product_f64(one_half, -root, guess * one_half), near = add_product_f64(root, root, off);
+    const __mmask8 others = _mm512_fpclass_pd_mask(x, ITS_OWN_ROOT); /* rare, but at the beginning of a scan */
+    if (others == 0)
+        return near;
+    return _mm512_mask_mov_pd(near, others, SELECT_LANES(f64, (x == x), x, (v_f64){0} + (double)NAN));
 #else
     return root_f64(x);
 #endif

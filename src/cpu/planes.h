@@ -1,0 +1,16 @@
+/* Scans of small planes, rows of columns, as they are: where a row fills a vector this takes less time than to pack
+ * many of them side by side. Where elements are lifted, those of several planes are lifted together. */
+#ifndef TALLY_CPU_PLANES_H
+#define TALLY_CPU_PLANES_H
+
+#include "cpu/cpu.h"
+
+/* Whether the next one is the way for planes of so many rows and columns, which may else be packed. */
+bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t width, bool are_packed);
+
+/* Packed planes of 'rows' rows of 'width' columns, each of which starts from nothing, whose elements are lifted or not.
+ */
+void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t planes, uint64_t rows,
+                           uint64_t width, unsigned worker, void *out);
+
+#endif
