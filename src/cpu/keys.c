@@ -166,9 +166,24 @@ static uint64_t last_head(const tally_stretch *s) {
 
 /* ---- how many runs there are, and where they begin ---- */
 
+static void count_marks(const keys *k, uint64_t chunk, unsigned worker, remains *left) {
+    const uint64_t begin = chunk * k->chunk;
+    const uint32_t n = (uint32_t)(least(begin + k->chunk, k->elements) - begin);
+    uint64_t *const marks = marks_of(k, worker);
+    uint32_t *const heads = heads_of(k, worker);
+    left->heads = mark_heads(k, begin, n, marks);
+    left->saved = left->heads <= SAVED_HEADS;
+    if (left->saved)
+        memcpy(left->positions, heads, kernels_of(k)->list(marks, n, heads) * sizeof *heads);
+}
+
 static void count_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
     remains *left = &k->remains[task];
+    if (kernels_of(k)->mark) {
+        count_marks(k, task, worker, left);
+        return;
+    }
     uint64_t first = most(task * k->chunk, 1);
     uint64_t end = least((task + 1) * k->chunk, k->elements);
     uint32_t n = first < end ? (uint32_t)(end - first) : 0, sample = (uint32_t)least(n, SAMPLE);
