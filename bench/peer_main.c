@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
+
+#include "../cli/bench_memory.h"
 
 typedef struct workload {
     const peer_case *work;
@@ -37,18 +38,6 @@ static uint64_t hash(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-/* Large pages on request, as NumPy asks for them too. */
-static void *map(size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-#ifdef MADV_HUGEPAGE
-    madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-    memset(memory, 1, bytes);
-    return memory;
-}
-
 static void drop(workload *w) {
     if (w->x)
         munmap(w->x, w->x_bytes);
@@ -65,8 +54,8 @@ static int make(workload *w, const peer_case *work, size_t n) {
     w->n = n;
     w->x_bytes = n * ((is_double ? sizeof(double) : sizeof(float)) + (work->groups ? sizeof(int32_t) : 0));
     w->out_bytes = work->out_per_n * n + work->groups * sizeof(double) + 64;
-    w->x = map(w->x_bytes);
-    w->out = map(w->out_bytes);
+    w->x = bench_map(w->x_bytes);
+    w->out = bench_map(w->out_bytes);
     if (!w->x || !w->out)
         return 0;
     for (size_t i = 0; i < n; i++) {

@@ -14,21 +14,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "../cli/bench_memory.h"
 #include "survey.h"
 
 /* ------------------------------------------------------------------------------------------------ timing ----- */
 
 void *survey_memory(size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-#ifdef MADV_HUGEPAGE
-    madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-    memset(memory, 1, bytes);
-    return memory;
+    return bench_map(bytes);
 }
 
 void survey_free(void *memory, size_t bytes) {

@@ -9,7 +9,8 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "bench_memory.h"
 
 /* splitmix64's finaliser (Steele, Lea, Flood 2014): neighbouring indices give unrelated bits. */
 static uint64_t hash(uint64_t index) {
@@ -192,13 +193,9 @@ void *bench_pool(int pool, size_t bytes) {
         munmap(pools[pool].start, pools[pool].bytes);
     pools[pool] = (bench_span){NULL, 0};
     bytes = (bytes + large_page - 1) / large_page * large_page;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    void *memory = bench_map(bytes);
+    if (!memory)
         return NULL;
-#ifdef MADV_HUGEPAGE
-    madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-    memset(memory, 1, bytes);
     pools[pool] = (bench_span){memory, bytes};
     return memory;
 }

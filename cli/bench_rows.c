@@ -13,8 +13,8 @@
 
 static const uint64_t two_to_26 = UINT64_C(1) << 26;
 
-/* The next row, with the fields that most rows share; NULL if there is too little memory, which rows_make notices by
- * the count. */
+/* The next row, with the fields that most rows share; NULL if there is too little memory, which bench_rows_make notices
+ * by the count. */
 static bench_row *add(bench_rows *rows, const char *group, tally_op op, tally_dtype in, uint64_t n) {
     if (rows->count == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 256;

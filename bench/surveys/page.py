@@ -52,7 +52,7 @@ def draw(found, title, path):
     axes.set_yticks(places, [f"{name}  ({len(values)})" for (_, name), values in found], fontsize=10.5)
     axes.set_xlim(0, 1.27)
     axes.set_ylim(places[-1] - 0.8, -0.8)
-    axes.set_xlabel("share of the roof's speed (a stroke: one case; dot: median; bar: from the 5th percentile)", fontsize=10.5)
+    axes.set_xlabel("share of the roof's speed (a stroke: one case, at 1.25 if above; dot: median; bar: from the 5th percentile)", fontsize=10.5)
     figure.suptitle(title, x=0.012, ha="left", fontsize=12.5, fontweight="bold")
     axes.grid(axis="x", color="#d8d8d8", linewidth=0.7)
     axes.set_axisbelow(True)

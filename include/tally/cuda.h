@@ -23,7 +23,7 @@
  *               tally_alloc gives an array that lies on all of them, in equal blocks behind one address. Memory of
  *               one of the GPUs and memory of the host are taken, too. A run over at least 128 MiB a GPU has a part
  *               for each entry of the list, and the GPU that has a part's data runs it: reductions and forward
- *               scans of all values and along an axis, of every operator but USER, but for exact scans of floats;
+ *               scans of all values and along an axis, of every operator but USER, except exact scans of floats;
  *               and, with TALLY_SYNCHRONOUS, everything by segments and keys. Everything else runs on the GPU that
  *               has the data. Results have the same bits every run; fast ones may differ from a single GPU's.
  *               Streams are of the first GPU. Each GPU has its own workspace, so tally_plan_workspace gives 0, and

@@ -11,7 +11,7 @@
  *                and their runs in the same order as their other operations on it.
  *   Streams      A plan with TALLY_RANK_TRUSTED and a stream only enqueues, after a first run of the shape, and may be
  *                captured into a graph: reductions of ALL_VALUES, AXIS and LABELS, and forward scans of ALL_VALUES and
- *                AXIS but for mean, var and the like, argmin and argmax, which need to know how many elements came
+ *                AXIS except of mean, var and the like, argmin and argmax, which need to know how many elements came
  *                before. Otherwise pass TALLY_SYNCHRONOUS: the run begins after the work in the default stream, and
  *                returns when the result is there.
  *   Faults       Without TALLY_RANK_TRUSTED ranks compare descriptions, shapes and errors before data travel, so a rank

@@ -503,7 +503,7 @@ TALLY_API void tally_reset(tally_plan *plan);
  * elements that came before (for a reverse scan, after), of the same operator, mode, input and accumulator type. A scan
  * goes on where they end, so ranks scan their parts of an array: each takes the state of the parts before its own.
  * words is in the device's memory and has 'columns' states: 1 for ALL_VALUES, inner for AXIS. What was pushed before is
- * dropped. On Vulkan the host takes the pieces that follow, but for reductions to exact sums of floats. TALLY_BAD_STATE
+ * dropped. On Vulkan the host takes the pieces that follow, except reductions to exact sums of floats. TALLY_BAD_STATE
  * for words that are refused, stand for different numbers of elements, or for more than 2^54 f16 in an exact scan on
  * CUDA. The plan is then as after tally_reset. */
 TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t columns);
@@ -514,7 +514,7 @@ TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint
  * and ask for the value. tally_accumulator_create makes one of TALLY_EXACT, whose value is rounded once and has the
  * same bits however the input was split and merged. Its operators are those of exact mode, for every type that they
  * take. tally_accumulator_create_for makes one of a descriptor's op, mode, in, acc, out and ddof; the other fields must
- * be as in TALLY_DESC_INIT, but for TALLY_SKIP_NAN (not of ARGMIN and ARGMAX): NaNs then do not count as added, and a
+ * be as in TALLY_DESC_INIT, except TALLY_SKIP_NAN (not of ARGMIN and ARGMAX): NaNs then do not count as added, and a
  * MIN of NaNs alone is TALLY_EMPTY. TALLY_FAST has every operator but USER. Where its results round on the way, as sums
  * of floats do, merge in the order of the parts for the same bits every time. Errors: those of tally_plan_create. */
 typedef struct tally_accumulator tally_accumulator;
@@ -572,7 +572,7 @@ TALLY_API tally_status tally_accumulator_load(const void *buffer, size_t bytes, 
  * What is combined counts as one sequence: with ORDERED, argmin's index counts from the first part's first element.
  * Exact results have the same bits for any parts, order and device. Words have room for 2^31 states and 2^64 elements.
  *
- * Both flags are for REDUCE, of every operator but USER, in every grouping, but for: argmin and argmax by LABELS; on
+ * Both flags are for REDUCE, of every operator but USER, in every grouping, except: argmin and argmax by LABELS; on
  * CUDA WORDS_IN by LABELS with a stream; on Vulkan runs with a command buffer. These are TALLY_UNSUPPORTED. States that
  * are damaged, or of another operator, type or version, give TALLY_BAD_STATE; the outputs are untouched. */
 typedef enum tally_words_rule {

@@ -75,6 +75,16 @@ typedef struct tally_cpu_lifted {
     bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
 } tally_cpu_lifted;
 
+/* Logsumexps of integers that are long enough for look-ups (integer_exps.h). */
+typedef struct tally_cpu_exps {
+    const tally_cpu_kernels *others;  /* for all else */
+    const tally_cpu_kernels *maximum; /* of the integers */
+    tally_cpu_integer_exps *sum;
+    tally_cpu_convert *to_double;
+    size_t least; /* elements */
+    tally_cpu_kernels kernels;
+} tally_cpu_exps;
+
 typedef struct tally_cpu_plan tally_cpu_plan;
 
 /* An accumulator with its number of elements. The operator's own follows. */
@@ -90,6 +100,7 @@ struct tally_cpu_plan {
     tally_cpu_device *device;
     const tally_cpu_kernels *kernels;
     tally_cpu_kernels converted; /* 'kernels' where elements are converted first */
+    tally_cpu_exps exps;
     tally_cpu_context context;
     const tally_cpu_direct_scan *direct; /* NULL where prefixes have to be lowered */
     tally_cpu_lifted lifted;             /* scans of accumulators that are a number */
@@ -115,6 +126,11 @@ struct tally_cpu_plan {
     void *pieces;
     bool resumed; /* from words; no piece has come since */
 };
+
+/* Whether a reduction takes less time than memory needs for its input, or not much more. */
+static inline bool tally_cpu_reads_fast(const tally_computation *c) {
+    return !c->exact && c->monoid != TALLY_MONOID_user && c->monoid != TALLY_MONOID_logsumexp;
+}
 
 /* Address arithmetic on packed elements of a size known at run time. */
 static inline const void *tally_at(const void *base, uint64_t index, size_t bytes) {

@@ -12,12 +12,12 @@
 
 enum { MOST_GROUPS = TALLY_CPU_BATCH }; /* that are scanned at a time */
 
-/* Sums of integers, counts and bxor. */
+/* Sums of integers and bxor. */
 static bool can_subtract(const tally_cpu_plan *plan) {
     const tally_monoid monoid = plan->base.computation.monoid;
     const tally_monoid_class kind = tally_class_of(monoid);
-    return !tally_dtype_is_float(plan->lifted.type) && (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE ||
-                                                        kind == TALLY_CLASS_COUNT || monoid == TALLY_MONOID_bxor);
+    return !tally_dtype_is_float(plan->lifted.type) &&
+           (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || monoid == TALLY_MONOID_bxor);
 }
 
 /* Variances and logsumexps are scanned to results. */
@@ -165,44 +165,54 @@ static void fold_alone(const scanned_groups *g, const uint64_t *offsets, void *a
                         offsets[1] - offsets[0], 0, acc);
 }
 
+/* The results of groups one by one. */
+static void fold_results(const tally_cpu_plan *plan, const void *x, const uint64_t *offsets, size_t count, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t n = offsets[i + 1] - offsets[i];
+        plan->kernels->identity(&plan->context, 1, acc);
+        plan->kernels->fold(&plan->context, tally_at(x, offsets[i] - offsets[0], c->in_bytes), NULL, n, 0, acc);
+        plan->lower(plan, acc, 1, (tally_counts){NULL, n, 0}, tally_at_mutable(out, i, c->out_bytes));
+    }
+}
+
 static void scan_results_to_ends(const tally_cpu_plan *plan, const void *x, const uint64_t *offsets, size_t count,
-                                 unsigned worker, void *out) {
+                                 void *out) {
     const tally_computation *c = &plan->base.computation;
     const bool spread = tally_cpu_has_spread(plan);
     _Alignas(64) uint64_t results[TALLY_CPU_SPREAD_BLOCK + 1];
     _Alignas(64) int8_t heads[TALLY_CPU_SPREAD_BLOCK + TALLY_CPU_RUNNING_SLACK];
-    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
     uint32_t ends[MOST_GROUPS];
-    plan->kernels->identity(&plan->context, 1, acc);
-    plan->lower(plan, acc, 1, (tally_counts){NULL, 0, 0}, results); /* of no elements */
+    fold_results(plan, x, (uint64_t[]){0, 0}, 1, results); /* of no elements */
     for (size_t done = 0, taken; done < count; done += most(taken, 1)) {
         const uint64_t *const own = offsets + done;
         const void *const from = tally_at(x, own[0], c->in_bytes);
         void *const to = tally_at_mutable(out, done, c->out_bytes), *const at = (char *)results + c->out_bytes;
         taken = groups_of_a_block(own, count - done);
-        const uint64_t n = own[most(taken, 1)] - own[0];
+        const uint64_t n = own[taken] - own[0];
         if (taken == 0) {
-            plan->kernels->identity(&plan->context, 1, acc);
-            plan->kernels->fold(&plan->context, from, NULL, n, 0, acc);
-            plan->lower(plan, acc, 1, (tally_counts){NULL, n, 0}, to);
+            fold_results(plan, from, own, 1, to);
             continue;
         }
         plan->device->level->ends(own, taken, ends);
-        if (n) {
+        if (n)
             mark_heads(ends, taken, n, heads);
-            if (spread)
-                tally_cpu_spread_groups(plan, from, heads, n, worker, at);
-            else
-                tally_cpu_logsumexp_groups(plan, from, heads, n, at);
+        if (n && spread) {
+            if (!tally_cpu_spread_reduce(plan, from, heads, n, own, taken, to))
+                fold_results(plan, from, own, taken, to);
+            continue;
         }
+        if (n)
+            tally_cpu_logsumexp_groups(plan, from, heads, n, at);
         pick(results, ends, taken, c->out_bytes, to);
     }
 }
 
 void tally_cpu_scan_to_ends(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,
-                            size_t count, const uint64_t *lengths, unsigned worker, void *out) {
+                            size_t count, const uint64_t *lengths, void *out) {
     if (scans_results(plan)) {
-        scan_results_to_ends(plan, x, offsets, count, worker, out);
+        scan_results_to_ends(plan, x, offsets, count, out);
         return;
     }
     const tally_computation *c = &plan->base.computation;

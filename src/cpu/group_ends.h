@@ -14,6 +14,6 @@ bool tally_cpu_scans_to_ends(const tally_cpu_plan *plan, uint64_t elements, uint
 /* out[i] = the result of elements offsets[i] .. offsets[i + 1] - 1, for i < count. lengths[i] is their number, where
  * plan->lower uses it. */
 void tally_cpu_scan_to_ends(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,
-                            size_t count, const uint64_t *lengths, unsigned worker, void *out);
+                            size_t count, const uint64_t *lengths, void *out);
 
 #endif

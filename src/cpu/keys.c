@@ -8,6 +8,7 @@
 #include "core/arithmetic.h"
 #include "cpu/equal_groups.h"
 #include "cpu/keys.h"
+#include "cpu/reduce.h"
 #include "cpu/runs.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
@@ -17,8 +18,12 @@
  * later. */
 enum { SAVED_HEADS = 128, SAMPLE = 512 };
 
-/* Few elements are cut so that threads share them: a chunk of so many takes some 2 to 20 us. */
-enum { LEAST_CHUNK = 8 * 1024, SHARED_AMONG = 16 };
+/* Few elements are cut so that threads share them: a chunk of so many takes some 2 to 20 us. Long runs take less, and
+ * two threads 1 us to meet. */
+enum { LEAST_CHUNK = 8 * 1024, SHARED_AMONG = 16, LONG_RUN = 64 };
+
+/* So many runs, but for the last one, are rows if they have one length of no more elements. */
+enum { LEAST_EVEN = 8, MOST_EVEN = TALLY_CPU_SHORT_ROW };
 
 /* The record of a chunk of a reduction: the number of its heads, the positions of the first and the last, and the
  * number of the run that is open before it. */
@@ -40,8 +45,10 @@ typedef struct keys {
     uint64_t run;       /* handed on: the number of the open group */
     uint64_t run_start; /* handed on: where it begins */
     uint64_t run_end;   /* handed on in reverse scans: where it ends */
-    remains *remains;   /* reductions whose runs were counted */
-    void *partials;     /* two accumulators a chunk: of the run that ends in it first, and of its last one */
+    uint64_t length;    /* reductions: of all runs but the last, unless they are 'uneven' */
+    bool uneven;
+    remains *remains; /* reductions whose runs were counted */
+    void *partials;   /* two accumulators a chunk: of the run that ends in it first, and of its last one */
     tally_turn turn;
     unsigned char *carry;
 } keys;
@@ -57,11 +64,8 @@ static const tally_cpu_heads *kernels_of(const keys *k) {
 static uint64_t find_heads(const keys *k, uint64_t first, uint32_t n, uint32_t *heads) {
     const char *chunk = k->keys + first * k->key_bytes;
     if (first > 0)
-        return kernels_of(k)->find(chunk, n, heads);
-    uint64_t count = n ? kernels_of(k)->find(chunk + k->key_bytes, n - 1, heads) : 0;
-    for (uint64_t i = 0; i < count; i++)
-        heads[i]++;
-    return count;
+        return kernels_of(k)->find(chunk, n, 0, heads);
+    return n ? kernels_of(k)->find(chunk + k->key_bytes, n - 1, 1, heads) : 0;
 }
 
 /* Worker scratch: first what the runs need, then the heads. */
@@ -71,7 +75,7 @@ static uint32_t *heads_of(const keys *k, unsigned worker) {
 }
 
 /* And marks. */
-enum { HEADS_BYTES = (TALLY_CPU_KEYS_CHUNK + 16) * sizeof(uint32_t), MARKS_BYTES = TALLY_CPU_KEYS_CHUNK / 8 + 8 };
+enum { HEADS_BYTES = (TALLY_CPU_KEYS_CHUNK + 16 + 2) * sizeof(uint32_t), MARKS_BYTES = TALLY_CPU_KEYS_CHUNK / 8 + 8 };
 
 static uint64_t *marks_of(const keys *k, unsigned worker) {
     return (uint64_t *)(void *)((char *)heads_of(k, worker) + HEADS_BYTES);
@@ -166,24 +170,9 @@ static uint64_t last_head(const tally_stretch *s) {
 
 /* ---- how many runs there are, and where they begin ---- */
 
-static void count_marks(const keys *k, uint64_t chunk, unsigned worker, remains *left) {
-    const uint64_t begin = chunk * k->chunk;
-    const uint32_t n = (uint32_t)(least(begin + k->chunk, k->elements) - begin);
-    uint64_t *const marks = marks_of(k, worker);
-    uint32_t *const heads = heads_of(k, worker);
-    left->heads = mark_heads(k, begin, n, marks);
-    left->saved = left->heads <= SAVED_HEADS;
-    if (left->saved)
-        memcpy(left->positions, heads, kernels_of(k)->list(marks, n, heads) * sizeof *heads);
-}
-
 static void count_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
     remains *left = &k->remains[task];
-    if (kernels_of(k)->mark) {
-        count_marks(k, task, worker, left);
-        return;
-    }
     uint64_t first = most(task * k->chunk, 1);
     uint64_t end = least((task + 1) * k->chunk, k->elements);
     uint32_t n = first < end ? (uint32_t)(end - first) : 0, sample = (uint32_t)least(n, SAMPLE);
@@ -325,29 +314,120 @@ static void join_chunks(keys *k) {
     }
 }
 
-/* Fails if the outputs are too small for the runs. The runs are counted first unless there is room for as many runs as
- * elements. */
-static tally_status check_room(tally_cpu_plan *plan, keys *k, const tally_args *args) {
+static bool has_room(const keys *k, const tally_args *args, uint64_t runs) {
     const tally_computation *c = &k->runs.plan->base.computation;
-    size_t result = c->out_bytes * c->per_result;
-    bool surely = args->out_bytes / result >= k->elements &&
-                  (!args->keys_out || args->keys_out_bytes / k->key_bytes >= k->elements);
-    if (surely)
-        return TALLY_OK;
-    uint64_t runs;
-    tally_status status = count_runs(plan, k, &runs);
-    if (status != TALLY_OK)
-        return status;
+    return args->out_bytes / (c->out_bytes * c->per_result) >= runs &&
+           (!args->keys_out || args->keys_out_bytes / k->key_bytes >= runs);
+}
+
+/* The number of runs is told even if there is no room for them. */
+static tally_status check_room(const keys *k, const tally_args *args, uint64_t runs) {
     if (args->count)
         *args->count = runs;
-    const tally_outcome outcome = {.lacks_room = args->out_bytes / result < runs ||
-                                                 (args->keys_out && args->keys_out_bytes / k->key_bytes < runs),
-                                   .runs = runs};
-    return tally_run_outcome(c, args, &outcome);
+    const tally_outcome outcome = {.lacks_room = !has_room(k, args, runs), .runs = runs};
+    return tally_run_outcome(&k->runs.plan->base.computation, args, &outcome);
+}
+
+/* ---- runs of one length ---- */
+
+/* Whether heads[i] = first + i * length for i < count. */
+static bool are_multiples(const uint32_t *heads, uint64_t count, uint32_t first, uint32_t length) {
+    uint32_t differs = 0;
+    for (uint64_t i = 0; i < count; i++)
+        differs |= heads[i] ^ (first + (uint32_t)i * length);
+    return !differs;
+}
+
+static void even_task(void *job, size_t task, unsigned worker) {
+    keys *k = job;
+    const uint64_t begin = task * k->chunk, n = least(k->chunk, k->elements - begin);
+    const uint64_t first = begin ? (k->length - begin % k->length) % k->length : k->length;
+    uint32_t *heads = heads_of(k, worker);
+    if (__atomic_load_n(&k->uneven, __ATOMIC_RELAXED))
+        return;
+    const uint64_t count = find_heads(k, begin, (uint32_t)n, heads);
+    if (count != (first < n ? divide_up(n - first, k->length) : 0) ||
+        !are_multiples(heads, count, (uint32_t)first, (uint32_t)k->length))
+        __atomic_store_n(&k->uneven, true, __ATOMIC_RELAXED);
+}
+
+/* The first keys tell whether it is worth looking at all. */
+static void find_even(keys *k) {
+    uint32_t *heads = heads_of(k, 0);
+    const uint64_t count = find_heads(k, 0, (uint32_t)least(k->elements, SAMPLE), heads);
+    k->length = count ? heads[0] : 0;
+    k->uneven = !tally_cpu_reduces_rows(k->runs.plan, k->length) || count < LEAST_EVEN ||
+                !are_multiples(heads, count, heads[0], heads[0]);
+    if (!k->uneven)
+        tally_pool_run(k->runs.plan->device->pool, k->tasks, even_task, k);
+}
+
+static void even_keys_task(void *job, size_t task, unsigned worker) {
+    const keys *k = job;
+    const uint64_t runs = divide_up(k->elements, k->length);
+    const uint64_t end = least((task + 1) * (uint64_t)TALLY_CPU_KEYS_CHUNK, runs);
+    uint32_t places[TALLY_CPU_BATCH];
+    (void)worker;
+    for (size_t i = 0; i < TALLY_CPU_BATCH; i++)
+        places[i] = (uint32_t)(i * k->length);
+    for (uint64_t run = task * (uint64_t)TALLY_CPU_KEYS_CHUNK; run < end; run += TALLY_CPU_BATCH)
+        kernels_of(k)->pick(k->keys + run * k->length * k->key_bytes, places, least(end - run, TALLY_CPU_BATCH),
+                            k->keys_out + run * k->key_bytes);
+}
+
+/* The last run may have another length. */
+static tally_status reduce_even(tally_cpu_plan *plan, keys *k) {
+    const size_t bytes = plan->base.computation.in_bytes;
+    const uint64_t rows = divide_up(k->elements, k->length) - 1, last = rows * k->length, n = k->elements - last;
+    if (k->keys_out)
+        tally_pool_run(plan->device->pool, divide_up(rows + 1, TALLY_CPU_KEYS_CHUNK), even_keys_task, k);
+    plan->kernels->fold(&plan->context, tally_at(k->runs.x, last, bytes), tally_at(k->runs.y, last, bytes), n, 0,
+                        k->carry);
+    tally_runs_emit(&k->runs, rows, 1, &n, k->carry);
+    return tally_cpu_reduce_rows(plan, k->runs.x, k->runs.y, rows, k->length, k->runs.out);
+}
+
+/* ---- reductions ---- */
+
+/* Elements of one chunk: no run crosses its ends, so these are boundaries as well, and nothing is handed on. */
+static tally_status reduce_chunk(tally_cpu_plan *plan, keys *k, const tally_args *args) {
+    uint32_t *const heads = heads_of(k, 0), n = (uint32_t)k->elements;
+    const uint64_t runs = 1 + find_heads(k, 0, n, heads + 1);
+    heads[0] = 0;
+    heads[runs] = n;
+    const tally_status status = check_room(k, args, runs);
+    if (status != TALLY_OK)
+        return status;
+    if (k->keys_out)
+        kernels_of(k)->pick(k->keys, heads, runs, k->keys_out);
+    k->length = runs > LEAST_EVEN ? heads[1] : 0;
+    if (k->length - 1 < MOST_EVEN && are_multiples(heads, runs, 0, heads[1]) && n - heads[runs - 1] <= k->length &&
+        tally_cpu_reduces_rows(plan, k->length)) {
+        k->keys_out = NULL; /* which are there */
+        return reduce_even(plan, k);
+    }
+    const tally_stretch s = {
+        .end = n, .boundaries = runs + 1, .heads = heads, .group_end = n, .first_result = TALLY_BEFORE_FIRST};
+    const tally_runs staged = tally_runs_staged(&k->runs, 0, n, 0);
+    tally_stretch_inner(&staged, &s, 0);
+    return TALLY_OK;
 }
 
 static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args *args) {
-    tally_status status = check_room(plan, k, args);
+    if (k->tasks == 1)
+        return reduce_chunk(plan, k, args);
+    tally_status status = TALLY_OK;
+    find_even(k);
+    if (!k->uneven) {
+        status = check_room(k, args, divide_up(k->elements, k->length));
+        return status == TALLY_OK ? reduce_even(plan, k) : status;
+    }
+    if (!has_room(k, args, k->elements)) {
+        uint64_t runs;
+        status = count_runs(plan, k, &runs);
+        if (status == TALLY_OK)
+            status = check_room(k, args, runs);
+    }
     if (status != TALLY_OK)
         return status;
     if (k->remains && !tally_looks_at_index(&plan->base.computation)) {
@@ -367,6 +447,16 @@ static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args 
     return TALLY_OK;
 }
 
+/* Elements of a task. Two threads have as many each if there are not many. */
+static uint64_t choose_chunk(const keys *k) {
+    const tally_computation *c = &k->runs.plan->base.computation;
+    if (!tally_is_scan(c) && k->elements > LEAST_CHUNK && k->elements <= TALLY_CPU_KEYS_CHUNK &&
+        tally_cpu_reads_fast(c) && k->elements * (k->key_bytes + c->in_bytes) <= TALLY_CPU_ALONE_BYTES &&
+        kernels_of(k)->count(k->keys + k->key_bytes, SAMPLE) < SAMPLE / LONG_RUN)
+        return k->elements;
+    return least(tally_even_part(most(k->elements, 1), LEAST_CHUNK, SHARED_AMONG), TALLY_CPU_KEYS_CHUNK);
+}
+
 tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     const tally_computation *c = &plan->base.computation;
     _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
@@ -379,7 +469,7 @@ tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     k.runs = (tally_runs){
         plan,          args->x,   args->y,
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
-    k.chunk = least(tally_even_part(most(k.elements, 1), LEAST_CHUNK, SHARED_AMONG), TALLY_CPU_KEYS_CHUNK);
+    k.chunk = choose_chunk(&k);
     k.tasks = divide_up(k.elements, k.chunk);
     tally_status status = tally_cpu_worker_scratch(plan, worker_bytes(plan));
     if (status != TALLY_OK)

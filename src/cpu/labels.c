@@ -17,10 +17,14 @@
 
 enum {
     /* Tables that stay in the second-level cache. Larger ones, up to those of the third, pay if there are many elements
-     * for each accumulator: one of 4 MiB took 0.9 ns an element, buckets 3.1. */
+     * for each accumulator: one of 4 MiB took 0.9 ns an element, buckets 3.1. Or if there are few elements, which many
+     * threads would hardly share: sums of 300,000 f32 in as many groups took one thread 0.3 ms by a table, 2.0 by
+     * buckets. */
     TABLE_BYTES = 576 * 1024,
     LARGE_TABLE_BYTES = 4 * 1024 * 1024,
     MANY = 128,
+    FEW_TABLE_BYTES = 8 * 1024 * 1024,
+    FEW = 512 * 1024,
     BUCKET_BYTES = 256 * 1024,
     /* Tables with copies, which stay in the first-level cache. An accumulator that was just written can be read only
      * some ten cycles later, so neighbouring elements use different copies. */
@@ -276,8 +280,10 @@ static void choose_tables(labelled *l) {
     const size_t slot = (plan->acc_bytes << t->has_pairs) + counts;
     const size_t most_groups = l->sorts ? SORTED_GROUPS : LARGE_TABLE_BYTES;
     const bool many = t->args->shape.extent / MANY >= width;
-    const bool is_one_part = t->args->shape.extent < 2 * PART; /* and one table */
-    const size_t most_bytes = (many || is_one_part) && one_by_one ? LARGE_TABLE_BYTES : TABLE_BYTES;
+    const size_t most_bytes = !one_by_one                    ? TABLE_BYTES
+                              : t->args->shape.extent <= FEW ? FEW_TABLE_BYTES
+                              : many                         ? LARGE_TABLE_BYTES
+                                                             : TABLE_BYTES;
     t->is_partitioned = !are_states && width > 2 && (width * slot > most_bytes || width > most_groups);
     if (t->is_partitioned) {
         const unsigned shift = choose_shift(l, slot, most_groups);

@@ -7,6 +7,7 @@
 #include "cpu/columns.h"
 #include "cpu/components.h"
 #include "cpu/lower.h"
+#include "cpu/running.h"
 #include "cpu/scratch.h"
 
 /* Elements of a block: more of those that are narrow. */
@@ -184,6 +185,23 @@ static void count_block(const tally_cpu_plan *plan, const void *x, const int8_t 
         plan->device->scans->count(truths, heads, n, c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, start, *acc, to);
 }
 
+/* Means of floats, forward, from elements to results: most of the first of n elements, of which 'index' come before.
+ * Returns how many. */
+static uint64_t scan_means(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t *carry,
+                           void *out) {
+    const tally_desc *d = &plan->base.computation.desc;
+    const bool is_float = (d->in == TALLY_F32 || d->in == TALLY_F64) && d->in == d->out;
+    const bool is_narrow = d->in == TALLY_F32 && d->acc == TALLY_F32;
+    if (d->op != TALLY_MEAN || !is_float || (d->in == TALLY_F32) != is_narrow || d->flags ||
+        plan->lifted.type != TALLY_F64)
+        return 0;
+    double sum;
+    memcpy(&sum, carry, sizeof sum);
+    const uint64_t done = plan->device->scans->means(x, n, is_narrow, (double)index, &sum, out);
+    memcpy(carry, &sum, sizeof sum);
+    return done;
+}
+
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
@@ -192,7 +210,8 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
     const bool to_results = tally_cpu_writes_results(plan);
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, &carry.first, &carry.second);
-    for (uint64_t done = 0, count; done < n; done += count) {
+    const uint64_t begun = c->reverse ? 0 : scan_means(plan, x, n, index, &carry.first, out);
+    for (uint64_t done = begun, count; done < n; done += count) {
         count = least(n - done, block_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
         if (plan->lifted.counts) {
@@ -302,8 +321,8 @@ static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *
     plan->kernels->identity(&plan->context, 1, identity);
     tally_cpu_split(plan, identity, 1, 0, &first, &place);
     plan->device->scans->fill(&first, tally_dtype_size(plan->lifted.carry), width, false, carry);
-    if (plan->lifted.parts == TALLY_CPU_PLACE)
-        plan->device->scans->fill(&place, sizeof place, width, false, second);
+    if (plan->lifted.parts != TALLY_CPU_NUMBER)
+        plan->device->scans->fill(&place, plan->lifted.second_bytes, width, false, second);
 }
 
 /* Whether what some rows leave to the next ones is folded: as many rows as a block of a run has elements. f32 is
@@ -311,6 +330,57 @@ static void start_carries(const tally_cpu_plan *plan, uint64_t width, uint64_t *
 static bool folds_columns(const tally_cpu_plan *plan, uint64_t length) {
     return plan->lifted.folds_carry && tally_cpu_is_half(plan->base.computation.desc.in) &&
            length > TALLY_CPU_LIFTED_BLOCK;
+}
+
+enum {
+    LEAST_PLACES = 16, /* which fill half of the kernel's strips; 8 of f32 0.47 without it, and 0.63 */
+    LEAST_PAIRS = 4,   /* columns of minmax: 2 and 3 of i32 0.22, 0.24 without the kernel, and 0.45, 0.31 */
+    KEPT_ROWS = 16     /* of wide columns, which are scanned strip by strip: a cache reads ahead in so many */
+};
+
+/* Whether a kernel keeps the columns' extremes in registers. */
+static bool keeps_columns(const tally_cpu_plan *plan, uint64_t width) {
+    if (plan->lifted.parts == TALLY_CPU_EXTREMES)
+        return width >= LEAST_PAIRS && plan->device->scans->minmax[plan->lifted.type];
+    return follows_place(plan) && width >= LEAST_PLACES && tally_cpu_places_kernel(plan, plan->lifted.type);
+}
+
+/* Straight from elements to results, unless these have to be converted. */
+static void scan_kept_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu_lifted_block *block) {
+    const tally_computation *c = &plan->base.computation;
+    const bool are_places = plan->lifted.parts == TALLY_CPU_PLACE, lifts = c->desc.in != plan->lifted.type;
+    const tally_dtype type = plan->lifted.type, result = are_places ? TALLY_I64 : type;
+    const bool to_results = c->desc.out == result && s->out != s->x;
+    const uint64_t x_stride = lifts ? s->width : s->stride, stride = to_results ? s->stride : s->width;
+    const uint64_t least_rows = block_elements(plan) / s->width;
+    const uint64_t most_rows = lifts || !to_results ? least_rows : most(least_rows, KEPT_ROWS);
+    const bool alone = !are_places && !s->acc && s->rows <= most_rows;
+    uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
+    if (s->acc)
+        tally_cpu_split(plan, s->acc, s->width, 0, carry, second);
+    else if (!alone)
+        start_carries(plan, s->width, carry, second);
+    for (uint64_t done = 0, rows; done < s->rows; done += rows) {
+        rows = least(s->rows - done, most_rows);
+        const uint64_t row = c->reverse ? s->rows - done - rows : done, first = c->reverse ? rows - 1 : 0;
+        const void *const x =
+            lifts ? lift_rows(plan, s, row, rows, block) : tally_at(s->x, row * s->stride, plan->lifted.bytes);
+        void *const out = tally_at_mutable(s->out, row * s->stride, c->out_bytes * c->per_result);
+        void *const to = to_results ? out : block->second;
+        if (are_places)
+            tally_cpu_places_kernel(plan, type)(x, rows, s->width, x_stride, tally_cpu_places_turn(plan, type),
+                                                s->index + row, carry, (int64_t *)second, to, stride);
+        else
+            plan->device->scans->minmax[type](tally_at(x, first * x_stride, plan->lifted.bytes), rows, s->width,
+                                              (ptrdiff_t)(c->reverse ? -x_stride : x_stride), alone ? NULL : carry,
+                                              second, tally_at_mutable(to, first * stride, 2 * plan->lifted.bytes),
+                                              (ptrdiff_t)(c->reverse ? -stride : stride));
+        if (!to_results)
+            tally_cpu_convert_rows(plan, result, c->desc.out, to, rows, s->width * c->per_result,
+                                   s->width * c->per_result, s->stride * c->per_result, out);
+    }
+    if (s->acc)
+        tally_cpu_join(plan, carry, second, s->width, 0, s->acc);
 }
 
 /* Columns of which a block holds some rows. */
@@ -324,6 +394,10 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool folds_carry = folds_columns(plan, s->length);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
+    if (keeps_columns(plan, width)) {
+        scan_kept_columns(plan, s, block);
+        return;
+    }
     if (s->acc)
         tally_cpu_split(plan, s->acc, width, before, carry, second);
     else
@@ -375,6 +449,8 @@ enum {
 
 bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
     const tally_cpu_parts parts = plan->lifted.parts;
+    if (parts == TALLY_CPU_EXTREMES && keeps_columns(plan, inner))
+        return true;
     if (!plan->lifted.scan || rows < (parts == TALLY_CPU_NUMBER ? FEW_ROWS : FEW_ROWS_OF_PAIRS))
         return false;
     if (plan->lifted.truths)
@@ -386,7 +462,8 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
 bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows) {
     const bool halves = plan->lifted.folds_carry && tally_cpu_is_half(plan->base.computation.desc.in);
     return plan->lifted.scan && rows > 1 &&
-           (plan->lifted.truths || follows_place(plan) || (halves && !folds_columns(plan, rows)));
+           (plan->lifted.truths || follows_place(plan) || (halves && !folds_columns(plan, rows)) ||
+            (plan->lifted.parts == TALLY_CPU_EXTREMES && keeps_columns(plan, LEAST_PAIRS)));
 }
 
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,

@@ -40,6 +40,18 @@ static inline bool tally_cpu_has_masks(const tally_cpu_plan *plan) {
     return plan->device->level->has_masks;
 }
 
+/* The kernel for places of columns of a type, or NULL; and the bits that it turns over for argmin or argmax. */
+static inline tally_cpu_places_of_columns *tally_cpu_places_kernel(const tally_cpu_plan *plan, tally_dtype type) {
+    return plan->device->scans->places[type];
+}
+static inline uint64_t tally_cpu_places_turn(const tally_cpu_plan *plan, tally_dtype type) {
+    const bool largest = plan->base.computation.monoid == TALLY_MONOID_argmax;
+    if (tally_dtype_is_float(type))
+        return largest ? (uint64_t)INT64_MIN : 0;
+    const uint64_t turn = type == TALLY_U64 ? (uint64_t)INT64_MIN : type == TALLY_U32 ? (uint64_t)INT32_MIN : 0;
+    return largest ? ~turn : turn;
+}
+
 /* Chooses plan->lifted for a plan whose kernels are chosen. */
 void tally_cpu_lifted_choose(tally_cpu_plan *plan);
 

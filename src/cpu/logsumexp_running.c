@@ -37,13 +37,14 @@ static bool is_narrow(const tally_cpu_plan *plan) {
 /* The type of elements and results in kernels, and whether the plan's are taken, or given, by copies. */
 typedef struct sides {
     tally_dtype type;
-    bool narrow, takes, gives;
+    bool narrow, takes, gives, whole;
 } sides;
 static sides sides_of(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const bool narrow = is_narrow(plan);
     const tally_dtype type = narrow ? TALLY_F32 : TALLY_F64;
-    return (sides){type, narrow, c->desc.in != type || c->reverse, c->desc.out != type || c->reverse};
+    return (sides){type, narrow, c->desc.in != type || c->reverse, c->desc.out != type || c->reverse,
+                   !tally_dtype_is_float(c->desc.in)};
 }
 
 void tally_cpu_logsumexp_scan(const tally_cpu_plan *plan, const void *x, uint64_t n, void *acc, void *out) {
@@ -59,7 +60,7 @@ void tally_cpu_logsumexp_scan(const tally_cpu_plan *plan, const void *x, uint64_
         void *to = tally_at_mutable(out, first, c->out_bytes);
         if (s.takes)
             tally_cpu_take_block(plan, from, count, s.type, block);
-        if ((s.narrow ? exps->run_f32 : exps->run_f64)(s.takes ? block : from, count, exclusive, acc,
+        if ((s.narrow ? exps->run_f32 : exps->run_f64)(s.takes ? block : from, count, exclusive, s.whole, acc,
                                                        s.gives ? block : to)) {
             if (s.gives)
                 tally_cpu_give_block(plan, block, count, s.type, to);
@@ -82,7 +83,7 @@ void tally_cpu_logsumexp_groups(const tally_cpu_plan *plan, const void *x, int8_
     tally_cpu_number_block(plan, heads, n, numbers);
     if (s.takes)
         tally_cpu_take_block(plan, x, n, s.type, block);
-    if ((s.narrow ? exps->groups_f32 : exps->groups_f64)(s.takes ? block : x, numbers, n, exclusive,
+    if ((s.narrow ? exps->groups_f32 : exps->groups_f64)(s.takes ? block : x, numbers, n, exclusive, s.whole,
                                                          s.narrow ? NEAR_32 : NEAR_64, s.gives ? block : out)) {
         if (s.gives)
             tally_cpu_give_block(plan, block, n, s.type, out);
@@ -90,7 +91,7 @@ void tally_cpu_logsumexp_groups(const tally_cpu_plan *plan, const void *x, int8_
     }
     double nothing[2] = {-(double)INFINITY, 0};
     tally_cpu_take_block(plan, x, n, TALLY_F64, block);
-    if (!s.narrow || !exps->groups_f64(block, numbers, n, exclusive, NEAR_IF_NARROW, block))
+    if (!s.narrow || !exps->groups_f64(block, numbers, n, exclusive, false, NEAR_IF_NARROW, block))
         exps->apart(block, numbers, n, exclusive, nothing);
     tally_cpu_give_block(plan, block, n, TALLY_F64, out);
 }

@@ -1,6 +1,7 @@
 #include "cpu/lone.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
@@ -9,7 +10,7 @@
 #include "cpu/lower.h"
 #include "cpu/scan_run.h"
 
-typedef enum lone_result { ELEMENT, TRUTH, ONE_FOR_ALL, SPREAD, OTHER } lone_result;
+typedef enum lone_result { ELEMENT, NUMBER, TRUTH, ONE_FOR_ALL, SPREAD, OTHER } lone_result;
 
 /* A mean and a logsumexp of one integer are that integer. Of a float, NaN loses its sign and payload on the way. */
 static lone_result result_of(const tally_cpu_plan *plan) {
@@ -23,8 +24,10 @@ static lone_result result_of(const tally_cpu_plan *plan) {
     if (c->monoid == TALLY_MONOID_nonzero)
         return TRUTH;
     if (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD)
-        return !is_float ? ONE_FOR_ALL : tally_cpu_has_few_rows(plan, 1) ? SPREAD : OTHER;
+        return !is_float ? ONE_FOR_ALL : tally_cpu_has_few_rows(plan, 1, 1) ? SPREAD : OTHER;
     const bool is_mean = c->desc.op == TALLY_MEAN || c->desc.op == TALLY_LOGSUMEXP;
+    if (is_mean && is_float && c->desc.out == c->desc.in && !tally_cpu_result_is_element(plan))
+        return NUMBER;
     return tally_cpu_result_is_element(plan) || (is_mean && !is_float && convert[c->desc.out]) ? ELEMENT : OTHER;
 }
 
@@ -57,6 +60,27 @@ static void find_truths(const tally_cpu_plan *plan, const void *x, uint64_t n, v
     }
 }
 
+/* The elements themselves; out may be x. */
+static void find_numbers(const tally_cpu_plan *plan, const void *x, uint64_t n, void *out) {
+    enum { BLOCK_BYTES = 4096 };
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_nans *const nans = &plan->device->level->nans[c->desc.in];
+    const float none = NAN;
+    unsigned char nan[8];
+    tally_cpu_convert_numbers(plan, TALLY_F32, c->desc.in, &none, 1, nan);
+    if (out != x) {
+        nans->replace(x, n, nan, out);
+        return;
+    }
+    for (uint64_t done = 0, count; done < n; done += count) {
+        unsigned char block[BLOCK_BYTES];
+        void *const at = tally_at_mutable(out, done, c->in_bytes);
+        count = least(n - done, BLOCK_BYTES / c->in_bytes);
+        memcpy(block, at, count * c->in_bytes);
+        nans->replace(block, count, nan, at);
+    }
+}
+
 /* Variances of floats: all the same as that of the first one, unless an element is not finite. Their moments tell. */
 static void find_spreads(const tally_cpu_plan *plan, const void *x, uint64_t n, bool stream, void *out) {
     enum { BLOCK = 4096 };
@@ -81,6 +105,9 @@ void tally_cpu_reduce_lone(const tally_cpu_plan *plan, const void *x, uint64_t n
     switch (result_of(plan)) {
     case ELEMENT:
         tally_cpu_convert_elements(plan, x, n, out);
+        return;
+    case NUMBER:
+        find_numbers(plan, x, n, out);
         return;
     case TRUTH:
         find_truths(plan, x, n, out);

@@ -13,6 +13,7 @@
 #include "cpu/counted.h"
 #include "cpu/exact.h"
 #include "cpu/fpenv.h"
+#include "cpu/integer_exps.h"
 #include "cpu/keys.h"
 #include "cpu/labels.h"
 #include "cpu/sparse_labels.h"
@@ -85,6 +86,7 @@ static tally_status choose_table_kernels(tally_cpu_plan *plan) {
         plan->kernels = kernels;
         if (types[i] != c->desc.in)
             tally_cpu_convert_first(plan, types[i], kernels);
+        tally_cpu_look_up_exps(plan);
         plan->acc_bytes = kernels->acc_bytes;
         plan->direct = tally_cpu_is_strict(plan) || in_f64 ? NULL : direct_scan_of(plan->device, c);
         return TALLY_OK;

@@ -245,9 +245,9 @@ void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *firs
 enum { LEAST_EQUAL = 8 };
 
 /* How much the first groups differ in length that begin and end in the stretch. To ask all of them takes 0.05 ns an
- * element in groups of 3. */
+ * element in groups of 3. Of 32 groups of power-law lengths, every fifth time none is much longer than the others. */
 static tally_cpu_spread_of_lengths spread_of_first(const tally_cpu_plan *plan, const tally_stretch *s) {
-    enum { SAMPLED = 32 };
+    enum { SAMPLED = 128 };
     uint64_t room[SAMPLED + 1];
     const size_t count = least(s->boundaries - 1, SAMPLED);
     if (count < LEAST_EQUAL || !are_shorter(s, TALLY_CPU_LONGEST_SHORT))
@@ -262,10 +262,12 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
     const bool may_be_equal = tally_cpu_may_fold_equal(r->plan);
     const tally_cpu_spread_of_lengths spread = spread_of_first(r->plan, s);
-    const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries, spread);
+    const bool may_be_short = are_short(s);
+    const uint64_t elements = s->end - s->begin, groups = s->boundaries - 1;
+    const bool upright = may_be_short && tally_cpu_stands_groups(r->plan, elements, groups, spread);
     /* groups of one length are rows and, if they are summed, trees are as fast as scans */
     const bool by_scan =
-        spread != TALLY_CPU_EQUAL && tally_cpu_scans_to_ends(r->plan, s->end - s->begin, s->boundaries, spread);
+        may_be_short && spread != TALLY_CPU_EQUAL && tally_cpu_scans_to_ends(r->plan, elements, groups, spread);
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(r->plan->device->level, s, done - 1, batch + 1, room);
@@ -274,8 +276,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
         const uint64_t length =
             may_be_equal && batch >= LEAST_EQUAL ? tally_cpu_equal_length(r->plan, numbers, batch) : 0;
         if (by_scan && length == 0) {
-            tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, worker,
-                                   result_at(r, s->first_result + done));
+            tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, result_at(r, s->first_result + done));
             done += batch;
             continue;
         }
@@ -391,19 +392,23 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 }
 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
- * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 80
- * 0.98 and 1.06, of 60 1.17 and 1.08, of f64 1.21 and 1.29, 1.50 and 1.30; with AVX2 of 40 2.07 and 2.41, of 30 2.27
- * and 2.41; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
+ * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 100,
+ * uniform 1.08 and 0.72, of 200 0.78 and 0.78, of f64 of 150 0.99 and 0.92, of 300 0.75 and 1.11; with AVX2 of f32 of
+ * 60 1.78 and 1.67, of 100 1.39 and 1.67, of f64 of 100 1.86 and 1.72, of 200 1.42 and 1.81; logsumexp of f32 in
+ * 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
 enum {
-    MOST_GATHERED = 512,
+    MOST_GATHERED = 1024,
     SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
-    SHORT_SPREAD = 36,
-    SHORT_SPREAD_BY_MASKS = 72
+    SHORT_SPREAD = 60,
+    SHORT_WIDE_SPREAD = 120,
+    SHORT_SPREAD_BY_MASKS = 150
 };
 
 static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
-    if (tally_cpu_scans_spread(plan))
-        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : SHORT_SPREAD);
+    if (tally_cpu_scans_spread(plan)) {
+        const uint64_t length = plan->base.computation.out_bytes > sizeof(float) ? SHORT_WIDE_SPREAD : SHORT_SPREAD;
+        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : length);
+    }
     return tally_cpu_scans_logsumexp(plan) && are_shorter(s, SHORT_LOGSUMEXP);
 }
 
@@ -412,7 +417,7 @@ typedef struct gathered {
     bool reverse;
     unsigned worker;
     /* of the block's elements from where the scan begins, and one more for an empty group at the end */
-    int8_t heads[TALLY_CPU_SPREAD_BLOCK + 1];
+    int8_t heads[TALLY_CPU_GROUPS_BLOCK + 1];
 } gathered;
 
 /* 'count' elements that end at 'at' in the direction of the scan. */
@@ -423,7 +428,7 @@ static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
         tally_cpu_spread_groups(r->plan, element_at(r, r->x, first), g->heads, count, g->worker, result_at(r, first));
     else if (count)
         tally_cpu_logsumexp_groups(r->plan, element_at(r, r->x, first), g->heads, count, result_at(r, first));
-    memset(g->heads, 0, sizeof g->heads);
+    memset(g->heads, 0, count + 1);
 }
 
 static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
@@ -432,6 +437,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
     boundaries b = {
         .level = r->plan->device->level, .stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     gathered g = {r, reverse, worker, {0}};
+    const uint64_t most_elements = tally_cpu_scans_spread(r->plan) ? TALLY_CPU_GROUPS_BLOCK : TALLY_CPU_SPREAD_BLOCK;
     uint64_t at = reverse ? s->end : s->begin, count = 0;
     for (uint64_t k = 0; k <= s->boundaries;) {
         /* pieces k .. , which end at the boundaries that are read; the last one ends where the stretch does */
@@ -442,7 +448,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
         for (size_t i = 0; i < pieces; i++, k++) {
             const uint64_t end = read[reverse ? pieces - 1 - i : i], n = reverse ? at - end : end - at;
             if (k > 0 && n <= MOST_GATHERED) {
-                if (count + n > TALLY_CPU_SPREAD_BLOCK) {
+                if (count + n > most_elements) {
                     scan_gathered(&g, at, count);
                     count = 0;
                 }

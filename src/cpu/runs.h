@@ -25,6 +25,9 @@ typedef struct tally_stretch {
     uint64_t first_result; /* the number of piece 0's group */
 } tally_stretch;
 
+/* The number of an empty piece that comes before the first group. */
+#define TALLY_BEFORE_FIRST UINT64_MAX
+
 typedef struct tally_runs {
     const tally_cpu_plan *plan;
     const void *x, *y, *initial;

@@ -122,6 +122,12 @@ static void groups_task(void *job, size_t task, unsigned worker) {
                               s->extent, worker, acc, result_at(s, element));
         return;
     }
+    if (tally_cpu_spreads_rows(s->plan, s->extent)) {
+        const uint64_t element = task * s->tile * s->extent;
+        tally_cpu_spread_rows(s->plan, element_at(s, s->x, element), end - task * s->tile, s->extent, worker,
+                              result_at(s, element));
+        return;
+    }
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
         const tally_computation *c = &s->plan->base.computation;
         uint64_t first = task * s->tile;
@@ -184,6 +190,8 @@ static tally_status scan_groups(tally_cpu_plan *plan, scan *s) {
     s->chunks = divide_up(s->extent, s->chunk);
     if (s->chunks == 1 && !s->before) {
         s->tile = most(tally_cpu_scan_task(plan, elements, TALLY_CPU_TASK_BYTES / in_bytes) / s->extent, 1);
+        if (tally_cpu_spreads_rows(plan, s->extent))
+            s->tile = round_up(s->tile, TALLY_CPU_ROWS_BESIDE);
         tally_pool_run(plan->device->pool, divide_up(s->outer, s->tile), groups_task, s);
         return TALLY_OK;
     }
@@ -410,7 +418,8 @@ static size_t packed_groups(const scan *s) {
 /* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */
 static bool packs_rows(const scan *s) {
     return s->inner == 1 && !s->plan->direct && !tally_cpu_lifts_rows(s->plan, s->extent) && s->extent > 1 &&
-           s->extent <= TALLY_CPU_SHORT_GROUP / 2 && packed_groups(s) > 0;
+           !tally_cpu_spreads_rows(s->plan, s->extent) && s->extent <= TALLY_CPU_SHORT_GROUP / 2 &&
+           packed_groups(s) > 0;
 }
 
 static size_t packed_bytes(const scan *s) {

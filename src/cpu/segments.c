@@ -11,6 +11,7 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "cpu/offsets.h"
+#include "cpu/reduce.h"
 #include "cpu/runs.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
@@ -23,8 +24,12 @@ enum {
     LEAST_SHORT_STEPS = 16 * 1024, /* sums of f32 take 0.15 ns a step */
     LEAST_SCAN_STEPS = 8 * 1024,
     SHARED_AMONG = 16,
+    MOST_ALONE = 64 * 1024, /* of TALLY_CPU_ALONE_BYTES: products of u8 take 0.03 ns */
     MOST_STRETCHES = 1024,
-    CHECKED_AT_A_TIME = 64 * 1024
+    CHECKED_AT_A_TIME = 64 * 1024,
+    /* So many segments, but for the last one, are rows if they have one length of no more elements. */
+    LEAST_EVEN = 8,
+    MOST_EVEN = TALLY_CPU_SHORT_ROW
 };
 
 /* Reductions: the rest of a stretch when its whole segments are done. */
@@ -44,7 +49,8 @@ typedef struct segments {
     remains *remains;
     void *partials; /* two accumulators per task: of its first segment if that ends in the task, and of its last segment
                      */
-    bool checked, empty_is_error;
+    uint64_t length; /* of the first segment; of all but the last, if not 'uneven' */
+    bool uneven, checked, empty_is_error;
     uint64_t bad;   /* the first segment that is known to be bad; count if none is */
     uint64_t empty; /* the first empty one, where that is an error */
     tally_turn turn;
@@ -70,6 +76,16 @@ static bool decreases(const segments *s, const uint64_t *numbers, size_t n) {
     return s->runs.plan->device->level->decreases(numbers, sizeof *numbers, n);
 }
 
+/* Whether n segments have the length that all have so far. */
+static bool are_even(segments *s, const uint64_t *numbers, size_t n) {
+    if (__atomic_load_n(&s->uneven, __ATOMIC_RELAXED))
+        return false;
+    if (n == 0 || (numbers[1] - numbers[0] == s->length && s->runs.plan->device->level->is_even(numbers, n)))
+        return true;
+    __atomic_store_n(&s->uneven, true, __ATOMIC_RELAXED);
+    return false;
+}
+
 static void check_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     segments *s = job;
@@ -84,6 +100,11 @@ static void check_task(void *job, size_t task, unsigned worker) {
         size_t batch = least(end - i, TALLY_CPU_BATCH);
         const uint64_t *numbers =
             tally_cpu_see_offsets(s->runs.plan->device->level, s->offsets, s->type, i, batch + 1, room);
+        const bool is_last = i + batch == s->count;
+        if (are_even(s, numbers, batch - is_last) && !is_last) { /* and none of them is empty */
+            i += batch;
+            continue;
+        }
         const bool bad = decreases(s, numbers, batch);
         const bool empty = s->empty_is_error && s->runs.plan->device->level->repeats(numbers, batch);
         for (size_t k = 0; (bad || empty) && k < batch; k++) {
@@ -141,7 +162,12 @@ static tally_status check(segments *s, const tally_args *args) {
     tally_status status = check_ends(s);
     s->bad = s->empty = s->count;
     s->empty_is_error = tally_empty_is_error(c);
+    s->length = s->count ? offset_at(s, 1) - s->first : 0;
+    s->uneven = tally_is_scan(c) || s->count < LEAST_EVEN || s->length - 1 >= MOST_EVEN ||
+                !tally_cpu_reduces_rows(s->runs.plan, s->length);
     bool while_running = (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) && !s->empty_is_error && !c->reverse;
+    if (while_running)
+        s->uneven = true;
     s->checked = !while_running;
     if (status != TALLY_OK || while_running)
         return status;
@@ -255,7 +281,29 @@ static void join_stretches(segments *s) {
     }
 }
 
+/* All segments as one stretch: none crosses its ends, so nothing is handed on. */
+static void reduce_alone(segments *s) {
+    const tally_stretch stretch = {.offsets = s->offsets,
+                                   .offsets_type = s->type,
+                                   .begin = s->first,
+                                   .end = s->last,
+                                   .boundaries = s->count + 1,
+                                   .group_start = s->first,
+                                   .group_end = s->last,
+                                   .first_result = TALLY_BEFORE_FIRST};
+    if (!s->checked && !is_sound(s, &stretch)) {
+        s->bad = 0;
+        return;
+    }
+    const tally_runs runs = tally_runs_staged(&s->runs, s->first, s->last, 0);
+    tally_stretch_inner(&runs, &stretch, 0);
+}
+
 static tally_status reduce_segments(tally_cpu_plan *plan, segments *s) {
+    if (s->tasks == 1) {
+        reduce_alone(s);
+        return TALLY_OK;
+    }
     const size_t partials = (2 * s->tasks * plan->acc_bytes + 63) / 64 * 64;
     void *scratch;
     tally_status status = tally_cpu_scratch(plan, partials + s->tasks * sizeof *s->remains, &scratch);
@@ -269,6 +317,21 @@ static tally_status reduce_segments(tally_cpu_plan *plan, segments *s) {
     return TALLY_OK;
 }
 
+/* Segments of one length, of which the last one may have another. False if that one is long enough to be shared. */
+static bool reduces_even(tally_cpu_plan *plan, segments *s, tally_status *status) {
+    const size_t bytes = plan->base.computation.in_bytes;
+    const uint64_t rows = s->count - 1, last = s->first + rows * s->length, n = s->last - last;
+    if (s->uneven || n > PATH_STEPS)
+        return false;
+    plan->kernels->identity(&plan->context, 1, s->carry);
+    plan->kernels->fold(&plan->context, tally_at(s->runs.x, last, bytes), tally_at(s->runs.y, last, bytes), n, 0,
+                        s->carry);
+    tally_runs_emit(&s->runs, rows, 1, &n, s->carry);
+    *status = tally_cpu_reduce_rows(plan, tally_at(s->runs.x, s->first, bytes), tally_at(s->runs.y, s->first, bytes),
+                                    rows, s->length, s->runs.out);
+    return true;
+}
+
 /* Names the bad offsets after a run without a check has met some; the pass of a checked run finds them. */
 static tally_status name_bad_offsets(segments *s) {
     s->bad = s->count;
@@ -277,16 +340,23 @@ static tally_status name_bad_offsets(segments *s) {
     return bad_offsets(s);
 }
 
+/* Two threads have as many steps each if there are not many. */
 static uint64_t choose_steps(const tally_cpu_plan *plan, const segments *s, uint64_t path) {
-    const bool is_scan = tally_is_scan(&plan->base.computation), are_short = path < s->count * TALLY_CPU_SHORT_GROUP;
-    uint64_t steps = PATH_STEPS;
+    const tally_computation *c = &plan->base.computation;
+    const bool is_scan = tally_is_scan(c), are_short = path < s->count * TALLY_CPU_SHORT_GROUP;
     if (is_scan)
         return are_short || !plan->direct ? least(tally_even_part(path, LEAST_SCAN_STEPS, SHARED_AMONG), PATH_STEPS)
                                           : tally_even_part(path, PATH_STEPS, UINT64_MAX);
-    if (are_short)
-        steps = least(most(divide_up(path, SHARED_AMONG), LEAST_SHORT_STEPS), PATH_STEPS);
-    /* copies without NaNs have room for PATH_STEPS */
-    return plan->staging_bytes ? steps : most(steps, divide_up(path, MOST_STRETCHES));
+    const uint64_t steps =
+        are_short ? least(most(divide_up(path, SHARED_AMONG), LEAST_SHORT_STEPS), PATH_STEPS) : PATH_STEPS;
+    if (plan->staging_bytes) /* copies without NaNs have room for PATH_STEPS */
+        return steps;
+    if (!are_short && path <= MOST_ALONE && path * c->in_bytes <= TALLY_CPU_ALONE_BYTES && tally_cpu_reads_fast(c))
+        return path;
+    const uint64_t tasks = divide_up(path, steps);
+    return tasks == 1              ? steps
+           : tasks <= SHARED_AMONG ? divide_up(path, round_up(tasks, 2))
+                                   : most(steps, divide_up(path, MOST_STRETCHES));
 }
 
 tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
@@ -302,6 +372,8 @@ tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
     tally_status status = check(&s, args);
     if (status != TALLY_OK || s.count == 0)
+        return status;
+    if (reduces_even(plan, &s, &status))
         return status;
     if ((status = tally_cpu_worker_scratch(plan, tally_stretch_bytes(plan))) != TALLY_OK)
         return status;

@@ -10,7 +10,7 @@
  *   0.32, 0.68; sumsq of i16 0.42, 0.56, 1.1 and 0.29, 0.34, 0.88;
  * - exponential lengths: largest of f32 0.68, 1.1, 2.1 and 0.41, 0.72, 0.82; products of i32 0.73, 1.6, 1.9 and 0.48,
  *   0.89, 0.98; sumsq of i16 0.43, 1.7, 2.4 and 0.30, 0.88, 1.2; minmax of i64 1.2, 2.1, 3.1 and 0.75, 1.3, 1.9;
- *   variances of f32 1.4, 3.0, 4.4 and 1.1, 1.6, 1.8.
+ *   variances of f32 1.1, 3.0, 4.4 and 0.6, 1.6, 1.8, of 20 and 32 0.50 and 0.54, and 0.71 and 0.35 by calls.
  *
  * With AVX2 marks take longer: largest of f64 in groups of 3 1.22 as columns and 1.17 as a scan, minmax of i32 1.28 and
  * 1.60. */
@@ -46,21 +46,22 @@ static kind kind_of(tally_monoid monoid) {
     }
 }
 
-/* By the bytes of an element: 1, 2, 4, 8. Floats that are summed are left to trees, whose sum of -0 is 0. Counts of
- * elements that are not zero have a way of their own instead of columns. */
+/* By the bytes of an element: 1, 2, 4, 8. Floats that are summed are left to trees, whose sum of -0 is 0, and
+ * elements that are not zero to their own way (short_groups.c): any of i8 in groups of 3 0.46 ns an element by a scan,
+ * 0.40 so. */
 typedef tally_cpu_short_limits limits[4];
 static const limits even_integers[KINDS] = {
     [SUM] = {{3, 0}, {3, 0}, {14, 0}, {16, 0}},       [SQUARE] = {{6, 24}, {26, 0}, {26, 0}, {22, 0}},
     [BXOR] = {{40, 0}, {40, 0}, {28, 0}, {26, 0}},    [BITS] = {{20, 0}, {9, 0}, {18, 0}, {20, 0}},
     [VALUE] = {{24, 0}, {16, 0}, {20, 0}, {20, 0}},   [MAGNITUDE] = {{17, 0}, {10, 0}, {16, 0}, {20, 0}},
     [PRODUCT] = {{0, 30}, {0, 26}, {4, 22}, {20, 0}}, [EXTREMES] = {{0, 48}, {0, 48}, {0, 48}, {30, 0}},
-    [PLACE] = {{3, 48}, {3, 48}, {5, 48}, {7, 48}},   [COUNT] = {{5, 0}, {5, 0}, {5, 0}, {5, 0}}};
+    [PLACE] = {{3, 48}, {3, 48}, {5, 48}, {7, 48}}};
 static const limits uneven_integers[KINDS] = {
     [SUM] = {{6, 0}, {7, 0}, {20, 0}, {26, 0}},         [SQUARE] = {{26, 0}, {26, 0}, {26, 0}, {26, 0}},
     [BXOR] = {{40, 0}, {40, 0}, {40, 0}, {30, 0}},      [BITS] = {{24, 0}, {22, 0}, {28, 0}, {26, 0}},
     [VALUE] = {{28, 0}, {22, 0}, {28, 0}, {28, 0}},     [MAGNITUDE] = {{22, 0}, {13, 0}, {26, 0}, {24, 0}},
     [PRODUCT] = {{13, 40}, {22, 40}, {22, 0}, {28, 0}}, [EXTREMES] = {{0, 48}, {14, 48}, {30, 0}, {30, 0}},
-    [PLACE] = {{7, 48}, {13, 48}, {20, 48}, {26, 0}},   [COUNT] = {{5, 0}, {5, 0}, {5, 0}, {5, 0}}};
+    [PLACE] = {{7, 48}, {13, 48}, {20, 48}, {26, 0}}};
 static const limits even_floats[KINDS] = {
     [SQUARE] = {{0, 0}, {0, 16}, {0, 5}, {17, 0}},     [VALUE] = {{0, 0}, {0, 25}, {26, 0}, {22, 0}},
     [MAGNITUDE] = {{0, 0}, {0, 25}, {4, 24}, {20, 0}}, [PRODUCT] = {{0, 0}, {0, 14}, {4, 18}, {20, 0}},
@@ -69,10 +70,7 @@ static const limits uneven_floats[KINDS] = {
     [SQUARE] = {{0, 0}, {8, 0}, {12, 0}, {20, 0}},     [VALUE] = {{0, 0}, {28, 0}, {28, 0}, {28, 0}},
     [MAGNITUDE] = {{0, 0}, {22, 0}, {25, 0}, {24, 0}}, [PRODUCT] = {{0, 0}, {12, 0}, {13, 0}, {26, 0}},
     [EXTREMES] = {{0, 0}, {30, 0}, {30, 0}, {28, 0}},  [PLACE] = {{0, 0}, {20, 48}, {20, 48}, {28, 0}}};
-static const limits even_integer_moments = {{2, 30}, {2, 30}, {2, 22}, {3, 18}};
-static const limits uneven_integer_moments = {{5, 30}, {5, 30}, {5, 15}, {7, 12}};
-static const limits even_float_moments = {{0, 0}, {3, 30}, {4, 20}, {2, 26}};
-static const limits uneven_float_moments = {{0, 0}, {14, 28}, {14, 16}, {5, 22}};
+static const limits moments = {{22, 0}, {22, 0}, {22, 0}, {22, 0}};
 static const limits integer_exponentials = {{16, 0}, {16, 0}, {16, 0}, {13, 0}};
 static const limits even_float_exponentials = {{0, 0}, {7, 40}, {6, 40}, {22, 0}};
 static const limits uneven_float_exponentials = {{0, 0}, {32, 0}, {32, 0}, {23, 0}};
@@ -80,10 +78,8 @@ static const limits uneven_float_exponentials = {{0, 0}, {32, 0}, {32, 0}, {23, 
 static const tally_cpu_short_limits *limits_of(const tally_cpu_plan *plan, bool is_uneven) {
     const tally_computation *c = &plan->base.computation;
     const bool is_float = tally_dtype_is_float(c->desc.in);
-    if (c->monoid == TALLY_MONOID_moments && is_float)
-        return is_uneven ? uneven_float_moments : even_float_moments;
     if (c->monoid == TALLY_MONOID_moments)
-        return is_uneven ? uneven_integer_moments : even_integer_moments;
+        return moments;
     if (c->monoid == TALLY_MONOID_logsumexp && is_float)
         return is_uneven ? uneven_float_exponentials : even_float_exponentials;
     if (c->monoid == TALLY_MONOID_logsumexp)
@@ -93,19 +89,9 @@ static const tally_cpu_short_limits *limits_of(const tally_cpu_plan *plan, bool 
     return (is_uneven ? uneven_integers : even_integers)[kind_of(c->monoid)];
 }
 
-/* Columns of moments lose as many bits as their number of elements has: f64 cannot spare more than these. */
-enum { MOST_EXACT_MOMENTS = 10 };
-
 tally_cpu_short_limits tally_cpu_short_limits_of(const tally_cpu_plan *plan, tally_cpu_spread_of_lengths lengths) {
-    const tally_computation *c = &plan->base.computation;
-    const size_t bytes = c->in_bytes;
-    tally_cpu_short_limits found = limits_of(plan, lengths == TALLY_CPU_UNEVEN)[bytes == 1   ? 0
-                                                                                : bytes == 2 ? 1
-                                                                                : bytes == 4 ? 2
-                                                                                             : 3];
-    if (c->monoid == TALLY_MONOID_moments && c->out_bytes > sizeof(float) && found.upright > MOST_EXACT_MOMENTS)
-        found.upright = MOST_EXACT_MOMENTS;
-    return found;
+    const size_t bytes = plan->base.computation.in_bytes;
+    return limits_of(plan, lengths == TALLY_CPU_UNEVEN)[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3];
 }
 
 tally_cpu_spread_of_lengths tally_cpu_spread_of(const uint64_t *offsets, size_t count) {

@@ -16,9 +16,21 @@ void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n
 void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
                               uint64_t index, uint64_t length, void *acc, bool acc_counts, void *out);
 
-/* Whole groups that follow each other, n elements, at most a block. heads[k] is -1 where a group begins, else 0, in the
- * order of the scan. */
-void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, int8_t *heads, uint64_t n, unsigned worker,
-                             void *out);
+/* Whole groups that follow each other, n elements, TALLY_CPU_GROUPS_BLOCK at most. heads[k] is -1 where a group begins,
+ * else 0, in the order of the scan. */
+void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
+                             unsigned worker, void *out);
+
+/* The results of 'count' such groups, a batch of TALLY_CPU_SPREAD_BLOCK elements at most; group i ends at
+ * offsets[i + 1] less offsets[0]. False, and nothing is written, if this is not the way for them. */
+bool tally_cpu_spread_reduce(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
+                             const uint64_t *offsets, size_t count, void *out);
+
+/* Packed rows of 'extent' elements, if that is the way for them: at best as many as a vector has lanes at most, or a
+ * multiple of it. */
+enum { TALLY_CPU_ROWS_BESIDE = 8 };
+bool tally_cpu_spreads_rows(const tally_cpu_plan *plan, uint64_t extent);
+void tally_cpu_spread_rows(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t extent, unsigned worker,
+                           void *out);
 
 #endif

@@ -122,6 +122,7 @@ static const char *const cells[] = {tally_cuda_kernels_label_loads, tally_cuda_k
 
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
 static const char *const scan_in_window[] = {TILES,
+                                             tally_cuda_kernels_window_levels,
                                              tally_cuda_kernels_scan_in_window,
                                              tally_cuda_kernels_scan_sum,
                                              tally_cuda_kernels_scan,

@@ -1,10 +1,10 @@
 /* Part of the build, not of the library: packs MONOID-ARITHMETIC.spv files in the format of modules.h, unpacks each
  * again and compares, and writes them as a C source. usage: pack FILE.spv... */
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/pack_bytes.h"
 #include "vulkan/modules.h"
 #include "vulkan/spirv.h"
 
@@ -18,9 +18,9 @@ enum {
     MOST_FIRSTS = 1 << 10
 };
 
-/* Bytes of numbers, and what each byte is of. */
+/* Numbers in bytes. */
 typedef struct bytes {
-    unsigned char *data, *kind;
+    unsigned char *data;
     size_t count;
 } bytes;
 
@@ -35,8 +35,6 @@ static uint32_t last_body, last_new;     /* of the module's functions before, an
 static uint32_t name_count, names_count; /* different ones, and in all bodies */
 static bytes bodies, function, others, news, modules[MOST_MODULES];
 static size_t body_count, most_ids;
-static unsigned char lengths[TALLY_VULKAN_KINDS][256]; /* of codes */
-static uint32_t codes[TALLY_VULKAN_KINDS][256];
 
 static void fail(const char *path, const char *why) {
     fprintf(stderr, "pack: %s: %s\n", path, why);
@@ -51,14 +49,13 @@ static void *allocate_bytes(size_t count) {
 }
 
 static bytes allocate(void) {
-    return (bytes){allocate_bytes(MOST_BYTES), allocate_bytes(MOST_BYTES), 0};
+    return (bytes){allocate_bytes(MOST_BYTES), 0};
 }
 
-static void put(bytes *to, tally_vulkan_kind kind, uint32_t word) {
+static void put(bytes *to, uint32_t word) {
     if (to->count + 5 > MOST_BYTES)
         fail("the modules", "are too long");
     do {
-        to->kind[to->count] = (unsigned char)kind;
         to->data[to->count++] = (unsigned char)((word & 127) | (word > 127 ? 128 : 0));
         word >>= 7;
     } while (word);
@@ -68,12 +65,11 @@ static void append(bytes *to, const bytes *from) {
     if (to->count + from->count > MOST_BYTES)
         fail("the modules", "are too long");
     memcpy(to->data + to->count, from->data, from->count);
-    memcpy(to->kind + to->count, from->kind, from->count);
     to->count += from->count;
 }
 
 /* The first word as its number. The commonest come early, so nearly all take one byte. */
-static void put_first(bytes *to, tally_vulkan_kind kind, uint32_t word) {
+static void put_first(bytes *to, uint32_t word) {
     uint32_t number = 0;
     while (number < first_count && firsts[number] != word)
         number++;
@@ -81,20 +77,20 @@ static void put_first(bytes *to, tally_vulkan_kind kind, uint32_t word) {
         fail("the modules", "have too many kinds of instructions");
     if (number == first_count)
         firsts[first_count++] = word;
-    put(to, kind, number);
+    put(to, number);
 }
 
 /* The function's listed ids get their names in this module, or new ones. */
 static void add_names(void) {
     names_at[body_count] = names_count;
-    put(&bodies, TALLY_VULKAN_NAME, listed_count);
+    put(&bodies, listed_count);
     for (uint32_t k = 0; k < listed_count; k++) {
         uint32_t *const name = &name_of[listed[k]];
         if (!*name)
             *name = ++name_count;
         if (names_count == MOST_NAMES)
             fail("the modules", "list too many ids");
-        put(&bodies, TALLY_VULKAN_NAME, names[names_count++] = *name - 1);
+        put(&bodies, names[names_count++] = *name - 1);
     }
 }
 
@@ -122,11 +118,11 @@ static void put_function(bytes *to) {
     for (uint32_t k = 0; k < listed_count; k++) {
         const uint32_t id = listed[k], known = id_of[name[k]];
         if (!known) {
-            put(&news, TALLY_VULKAN_NEW_ID, tally_vulkan_folded(id - last_new));
+            put(&news, tally_vulkan_folded(id - last_new));
             last_new = id;
         } else if (known - 1 != id) {
-            put(&others, TALLY_VULKAN_DISTANCE, k - last);
-            put(&others, TALLY_VULKAN_OTHER_ID, tally_vulkan_folded(id - (known - 1)));
+            put(&others, k - last);
+            put(&others, tally_vulkan_folded(id - (known - 1)));
             last = k;
             count++;
         }
@@ -134,8 +130,8 @@ static void put_function(bytes *to) {
         if (!name_of[id])
             name_of[id] = name[k] + 1;
     }
-    put(to, TALLY_VULKAN_BODY, tally_vulkan_folded(number - last_body - 1));
-    put(to, TALLY_VULKAN_COUNT, count);
+    put(to, tally_vulkan_folded(number - last_body - 1));
+    put(to, count);
     last_body = number;
     append(to, &others);
     append(to, &news);
@@ -147,19 +143,18 @@ static size_t pack_function(size_t at, uint32_t *largest) {
     uint32_t seen = 0, opcode;
     function.count = listed_count = 0;
     do {
-        const uint32_t length = tally_spirv_length(words[at]);
+        const size_t length = tally_spirv_length(words[at]);
         opcode = tally_spirv_opcode(words[at]);
-        put_first(&function, TALLY_VULKAN_FIRST, words[at]);
-        for (uint32_t k = 1; k < length; k++) {
+        put_first(&function, words[at]);
+        for (size_t k = 1; k < length; k++) {
             const uint32_t id = words[at + k];
-            const tally_vulkan_kind kind = tally_vulkan_operand_kind(TALLY_VULKAN_OPERAND, k);
             if (id >= bound) {
-                put(&function, kind, TALLY_VULKAN_LITERAL);
-                put(&function, TALLY_VULKAN_LITERAL_WORD, id);
+                put(&function, TALLY_VULKAN_LITERAL);
+                put(&function, id);
             } else if (place_of[id]) {
-                put(&function, kind, TALLY_VULKAN_AGAIN + seen - place_of[id]);
+                put(&function, TALLY_VULKAN_AGAIN + seen - place_of[id]);
             } else {
-                put(&function, kind, id == *largest + 1 ? TALLY_VULKAN_NEXT : TALLY_VULKAN_LISTED);
+                put(&function, id == *largest + 1 ? TALLY_VULKAN_NEXT : TALLY_VULKAN_LISTED);
                 if (id != *largest + 1)
                     listed[listed_count++] = id;
                 if (id > *largest)
@@ -178,18 +173,16 @@ static size_t pack_function(size_t at, uint32_t *largest) {
 
 static size_t pack_head(bytes *to) {
     size_t at = TALLY_SPIRV_HEADER_WORDS;
-    tally_vulkan_head head = {0, 0};
+    uint32_t largest = 0;
     for (size_t k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
-        put(to, TALLY_VULKAN_HEAD, words[k]);
+        put(to, words[k]);
     for (uint32_t opcode; (opcode = tally_spirv_opcode(words[at])) != SpvOpFunction;
          at += tally_spirv_length(words[at])) {
-        const bool of_entry = opcode == SpvOpEntryPoint;
-        put_first(to, TALLY_VULKAN_HEAD, words[at]);
+        put_first(to, words[at]);
         for (uint32_t k = 1; k < tally_spirv_length(words[at]); k++)
-            put(to, tally_vulkan_operand_kind(of_entry ? TALLY_VULKAN_ENTRY_OPERAND : TALLY_VULKAN_HEAD_OPERAND, k),
-                tally_vulkan_head_number(&head, of_entry, words[at + k]));
+            put(to, tally_vulkan_head_number(&largest, words[at + k]));
     }
-    put_first(to, TALLY_VULKAN_HEAD, TALLY_VULKAN_HEAD_ENDS);
+    put_first(to, TALLY_VULKAN_HEAD_ENDS);
     return at;
 }
 
@@ -216,100 +209,12 @@ static bytes pack(const char *path) {
         put_function(&made);
     }
     made.data = realloc(made.data, made.count);
-    made.kind = realloc(made.kind, made.count);
-    if (!made.data || !made.kind)
+    if (!made.data)
         fail("memory", "there is not enough");
     return made;
 }
 
-/* ---- Huffman's codes ---- */
-
-/* The two rarest nodes become one until one is left. Returns the longest code's length. */
-static unsigned make_lengths(const size_t counts[256], unsigned char to[256]) {
-    size_t weight[512] = {0};
-    int parent[512], nodes = 256;
-    bool is_root[512] = {false};
-    unsigned longest = 0;
-    for (int k = 0; k < 256; k++) {
-        weight[k] = counts[k];
-        is_root[k] = counts[k] > 0;
-        parent[k] = -1;
-    }
-    for (;; nodes++) {
-        int pair[2] = {-1, -1};
-        for (int k = 0; k < nodes; k++)
-            if (is_root[k] && (pair[0] < 0 || weight[k] < weight[pair[0]])) {
-                pair[1] = pair[0];
-                pair[0] = k;
-            } else if (is_root[k] && (pair[1] < 0 || weight[k] < weight[pair[1]])) {
-                pair[1] = k;
-            }
-        if (pair[1] < 0)
-            break;
-        weight[nodes] = weight[pair[0]] + weight[pair[1]];
-        parent[nodes] = -1;
-        parent[pair[0]] = parent[pair[1]] = nodes;
-        is_root[pair[0]] = is_root[pair[1]] = false;
-        is_root[nodes] = true;
-    }
-    for (int k = 0; k < 256; k++) {
-        unsigned length = counts[k] && parent[k] < 0; /* a byte that is alone in its kind has one bit */
-        for (int node = k; parent[node] >= 0; node = parent[node])
-            length++;
-        to[k] = (unsigned char)length;
-        longest = length > longest ? length : longest;
-    }
-    return longest;
-}
-
-static void count_bytes(const bytes *b, size_t counts[TALLY_VULKAN_KINDS][256]) {
-    for (size_t k = 0; k < b->count; k++)
-        counts[b->kind[k]][b->data[k]]++;
-}
-
-/* Codes that come out too long get shorter when rare bytes are said to be less rare. */
-static void make_codes(size_t counts[256], unsigned char length_of[256], uint32_t code_of[256]) {
-    while (make_lengths(counts, length_of) > TALLY_VULKAN_CODE_BITS)
-        for (int k = 0; k < 256; k++)
-            counts[k] = (counts[k] + 1) / 2;
-    uint32_t code = 0;
-    for (unsigned length = 1; length <= TALLY_VULKAN_CODE_BITS; length++, code <<= 1)
-        for (int k = 0; k < 256; k++)
-            if (length_of[k] == length)
-                code_of[k] = code++;
-}
-
-/* Writes the codes of bytes [from, until) from 'bit' on, and returns the bit behind them. */
-static size_t encode(const bytes *b, size_t from, size_t until, unsigned char *to, size_t bit) {
-    for (; from < until; from++) {
-        const unsigned length = lengths[b->kind[from]][b->data[from]];
-        for (unsigned k = 0; k < length; k++, bit++)
-            to[bit / 8] |=
-                (unsigned char)((codes[b->kind[from]][b->data[from]] >> (length - 1 - k) & 1) << (7 - bit % 8));
-    }
-    return bit;
-}
-
-/* The bodies' bytes; body_at becomes the first bit of each. */
-static size_t encode_bodies(unsigned char *to) {
-    size_t bit = 0;
-    for (size_t k = 0; k < body_count; k++) {
-        const size_t from = body_at[k];
-        body_at[k] = (uint32_t)bit;
-        bit = encode(&bodies, from, code_end[k], to, bit);
-    }
-    return bit / 8 + 1 + TALLY_VULKAN_PEEK_BYTES;
-}
-
 /* ---- what is written ---- */
-
-static void print_bytes(const char *name, const unsigned char *data, size_t count) {
-    enum { LINE = 24 };
-    printf("static const unsigned char %s[] = {\n", name);
-    for (size_t k = 0; k < count; k++)
-        printf("%u,%s", data[k], (k + 1) % LINE ? "" : "\n");
-    printf("};\n");
-}
 
 static void print_words(const char *name, const uint32_t *data, size_t count) {
     printf("static const uint32_t %s[] = {\n", name);
@@ -318,21 +223,10 @@ static void print_words(const char *name, const uint32_t *data, size_t count) {
     printf("};\n");
 }
 
-static void print_lengths(void) {
-    printf("static const unsigned char lengths[][256] = {\n");
-    for (int kind = 0; kind < TALLY_VULKAN_KINDS; kind++) {
-        printf("{");
-        for (int k = 0; k < 256; k++)
-            printf("%u,", lengths[kind][k]);
-        printf("},\n");
-    }
-    printf("};\n");
-}
-
 /* Unpacks a module again, and returns its number of words. */
-static size_t check(const char *path, const tally_vulkan_bodies *all, const unsigned char *packed) {
+static size_t check(const char *path, const tally_vulkan_bodies *all, size_t at) {
     const size_t count = read_words(path);
-    const tally_vulkan_packed_module module = {.bytes = packed, .count = count};
+    const tally_vulkan_packed_module module = {.at = (uint32_t)at, .count = count};
     uint32_t *const scratch = allocate_bytes(tally_vulkan_scratch_words(all) * sizeof *scratch);
     tally_vulkan_unpack(all, &module, scratch, unpacked);
     free(scratch);
@@ -349,43 +243,30 @@ static void split(const char *path, char monoid[32], char arithmetic[32]) {
 }
 
 int main(int argc, char **argv) {
-    static size_t counts[TALLY_VULKAN_KINDS][256], word_count[MOST_MODULES];
-    char monoid[32], arithmetic[32], name[80];
+    static size_t module_at[MOST_MODULES];
+    char monoid[32], arithmetic[32];
     if (argc > MOST_MODULES)
         fail(argv[0], "too many modules");
     bodies = allocate(), function = allocate(), others = allocate(), news = allocate();
-    for (int k = 1; k < argc; k++) {
+    for (int k = 1; k < argc; k++)
         modules[k] = pack(argv[k]);
-        count_bytes(&modules[k], counts);
-    }
-    count_bytes(&bodies, counts);
-    for (int kind = 0; kind < TALLY_VULKAN_KINDS; kind++)
-        make_codes(counts[kind], lengths[kind], codes[kind]);
-
-    unsigned char *const body_bytes = allocate_bytes(MOST_BYTES);
-    const size_t body_byte_count = encode_bodies(body_bytes);
-    const tally_vulkan_bodies all = {body_bytes, body_at, firsts, lengths, most_ids, name_count};
-    printf("/* Made by src/vulkan/pack.c. */\n#include \"vulkan/modules.h\"\n\n");
     for (int k = 1; k < argc; k++) {
-        split(argv[k], monoid, arithmetic);
-        unsigned char *const packed = allocate_bytes(MOST_BYTES);
-        const size_t bits = encode(&modules[k], 0, modules[k].count, packed, 0);
-        word_count[k] = check(argv[k], &all, packed);
-        snprintf(name, sizeof name, "%s_%s", monoid, arithmetic);
-        print_bytes(name, packed, bits / 8 + 1 + TALLY_VULKAN_PEEK_BYTES);
-        free(packed);
+        module_at[k] = bodies.count;
+        append(&bodies, &modules[k]);
     }
-    print_bytes("body_bytes", body_bytes, body_byte_count);
+    const tally_vulkan_bodies all = {bodies.data, body_at, firsts, most_ids, name_count};
+    printf("/* Made by src/vulkan/pack.c. */\n#include \"vulkan/modules.h\"\n\nstatic unsigned char bytes[%zu];\n\n",
+           bodies.count);
+    tally_print_packed(bodies.data, bodies.count, "bytes", "tally_vulkan_unpack_bytes", stdout);
     print_words("body_at", body_at, body_count);
     print_words("firsts", firsts, first_count);
-    print_lengths();
-    printf("\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {body_bytes, body_at, firsts, lengths, %zu, %u};\n"
+    printf("\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {bytes, body_at, firsts, %zu, %u};\n"
            "const tally_vulkan_packed_module tally_vulkan_modules[] = {\n",
            most_ids, name_count);
     for (int k = 1; k < argc; k++) {
         split(argv[k], monoid, arithmetic);
-        printf("    {TALLY_MONOID_%s, TALLY_VULKAN_%s, %s_%s, %zu},\n", monoid, arithmetic, monoid, arithmetic,
-               word_count[k]);
+        printf("    {TALLY_MONOID_%s, TALLY_VULKAN_%s, %zu, %zu},\n", monoid, arithmetic, module_at[k],
+               check(argv[k], &all, module_at[k]));
     }
     printf("};\nconst size_t tally_vulkan_module_count = %d;\n", argc - 1);
     return fflush(stdout) != 0;

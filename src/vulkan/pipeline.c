@@ -198,6 +198,7 @@ static tally_status packed_module_get(tally_vulkan_device *device, const packed_
     uint32_t *const scratch = malloc(tally_vulkan_scratch_words(&tally_vulkan_module_bodies) * sizeof *scratch);
     tally_status status = TALLY_OUT_OF_MEMORY;
     if (words && scratch) {
+        tally_vulkan_unpack_bytes();
         tally_vulkan_unpack(&tally_vulkan_module_bodies, packed, scratch, words);
         status = load_module(device, words, packed->count, packed, (tally_key){0}, module);
     } else {

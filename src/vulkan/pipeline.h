@@ -9,8 +9,7 @@
 
 enum { TALLY_VULKAN_CONSTANTS = 17 };
 
-/* The choices that are made with a kernel's pipeline: the constant_ids of prelude.comp, arguments.comp, slots.comp,
- * scan_once.comp, scan_in_window.comp, reduce.comp and exact_levels.comp. */
+/* The choices that are made with a kernel's pipeline, by the constant_ids in the texts of kernels/. */
 typedef struct tally_vulkan_choices {
     uint32_t constant[TALLY_VULKAN_CONSTANTS];
 } tally_vulkan_choices;

@@ -72,9 +72,29 @@ static void heads_are_found_wherever_they_lie(void **state) {
     }
 }
 
+/* Runs of one length are rows; a head that is missing, added or moved anywhere among them is found. */
+static void one_head_among_even_ones_is_found(void **state) {
+    static const size_t lengths[] = {1, 2, 7, 32, 60, 200};
+    uint64_t random = 7;
+    for (size_t k = 0; k < COUNT_OF(lengths); k++)
+        for (int round = 0; round < 6; round++) {
+            const size_t odd = 1 + (size_t)random_below(&random, N - 2);
+            for (size_t i = 0; i < N; i++)
+                begins[i] = i % lengths[k] == 0;
+            if (round > 0)
+                begins[odd] = !begins[odd];
+            if (round > 3)
+                begins[odd + 1] = !begins[odd + 1];
+            check(*state, round % 2 ? TALLY_ARGMAX : TALLY_SUM, key_types[round % COUNT_OF(key_types)], round % 3);
+        }
+}
+
 int main(void) {
     if (device_is_missing())
         return 77;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(heads_are_found_wherever_they_lie)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heads_are_found_wherever_they_lie),
+        cmocka_unit_test(one_head_among_even_ones_is_found),
+    };
     return cmocka_run_group_tests_name("rare heads", tests, open_test_device, close_test_device);
 }

@@ -17,7 +17,23 @@ static uint64_t cut(uint64_t n, uint64_t most, bool empties, int64_t *offsets) {
     return groups;
 }
 
-static void compare(tally_device *device, tally_op op, tally_dtype type, uint64_t most_length, size_t misplaced) {
+/* Segments of one length, of which the last may be shorter, and one may differ. */
+static uint64_t cut_evenly(uint64_t n, uint64_t length, bool one_differs, int64_t *offsets) {
+    const uint64_t odd = one_differs ? random_below(n / length + 1) : UINT64_MAX;
+    uint64_t groups = 0;
+    for (uint64_t at = 0; at < n;) {
+        const uint64_t own = groups == odd ? 1 + random_below(2 * length) : length;
+        offsets[groups++] = (int64_t)at;
+        at += own < n - at ? own : n - at;
+    }
+    offsets[groups] = (int64_t)n;
+    return groups;
+}
+
+typedef enum cut_kind { OF_ANY_LENGTH, OF_ONE_LENGTH, OF_ONE_BUT_FOR_ONE } cut_kind;
+
+static void compare(tally_device *device, tally_op op, tally_dtype type, cut_kind kind, uint64_t most_length,
+                    size_t misplaced) {
     tally_desc all = describe(op, TALLY_REDUCE, type), segments = all;
     segments.grouping = TALLY_SEGMENTS;
     tally_plan *one, *many;
@@ -32,7 +48,9 @@ static void compare(tally_device *device, tally_op op, tally_dtype type, uint64_
     unsigned char *x = malloc(n * bytes), *y = malloc(n * bytes); /* a sanitizer sees what lies behind them */
     fill(type, n, x);
     fill(type, n, y);
-    const uint64_t groups = cut(n - misplaced, most_length, empties, offsets);
+    const uint64_t groups = kind == OF_ANY_LENGTH
+                                ? cut(n - misplaced, most_length, empties, offsets)
+                                : cut_evenly(n - misplaced, most_length, kind == OF_ONE_BUT_FOR_ONE, offsets);
     tally_desc complete;
     size_t elements;
     assert_ok(tally_plan_describe(many, &complete, &elements));
@@ -65,7 +83,15 @@ static void give_what_each_gives_alone(void **state) {
         for (int type = TALLY_DEFAULT + 1; type < TALLY_DTYPE_COUNT; type++)
             for (size_t k = 0; !rounds_terms((tally_op)op) && k < COUNT_OF(lengths); k++)
                 for (int round = 0; round < ROUNDS; round++)
-                    compare(*state, (tally_op)op, (tally_dtype)type, lengths[k], random_below(4));
+                    compare(*state, (tally_op)op, (tally_dtype)type, OF_ANY_LENGTH, lengths[k], random_below(4));
+}
+
+static void of_one_length_give_what_each_gives_alone(void **state) {
+    for (int op = 0; op < TALLY_OP_COUNT; op++)
+        for (int type = TALLY_DEFAULT + 1; !rounds_terms((tally_op)op) && type < TALLY_DTYPE_COUNT; type++)
+            for (int round = 0; round < 4 * ROUNDS; round++)
+                compare(*state, (tally_op)op, (tally_dtype)type, round % 2 ? OF_ONE_LENGTH : OF_ONE_BUT_FOR_ONE,
+                        2 + random_below(round % 4 < 2 ? 12 : 280), random_below(4));
 }
 
 int main(void) {
@@ -73,6 +99,7 @@ int main(void) {
         return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(give_what_each_gives_alone),
+        cmocka_unit_test(of_one_length_give_what_each_gives_alone),
     };
     return cmocka_run_group_tests_name("short segments", tests, open_test_device, close_test_device);
 }

@@ -5,7 +5,7 @@
 enum { N = 50000, EMPTY = 300000, MOST = N + EMPTY + 10 };
 static int32_t x[N];
 static int64_t offsets[MOST + 1], sums[MOST];
-static uint64_t segments;
+static uint64_t segments, elements = N;
 
 typedef struct device_memory {
     tally_device *device;
@@ -84,7 +84,7 @@ static void expect_sums(device_memory *m) {
             desc.user = &sum_of_a_user;
             desc.out = TALLY_I64;
         }
-        tally_args args = arguments(m->x, N, m->out, segments * sizeof *out);
+        tally_args args = arguments(m->x, elements, m->out, segments * sizeof *out);
         args.shape.groups = segments;
         args.offsets = m->offsets;
         memset(out, 0x5a, sizeof out);
@@ -143,6 +143,15 @@ static void nothing_but_empty_ones(void **state) {
     expect_sums(*state);
 }
 
+static void of_no_elements(void **state) {
+    elements = 0;
+    start(0);
+    for (int k = 0; k < 1000; k++)
+        cut_at(0);
+    expect_sums(*state);
+    elements = N;
+}
+
 /* Powers of two and their neighbours, as kernels cut the input. */
 static void of_every_length(void **state) {
     static const int64_t lengths[] = {1, 2, 3, 31, 32, 33, 63, 64, 65, 1000, 1023, 2048, 4095, 4096, 4097, 8192, N};
@@ -183,7 +192,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_ones_at_the_begin), cmocka_unit_test(empty_ones_in_the_middle),
         cmocka_unit_test(empty_ones_at_the_end),   cmocka_unit_test(empty_ones_between_any_two_elements),
-        cmocka_unit_test(nothing_but_empty_ones),  cmocka_unit_test(of_every_length),
+        cmocka_unit_test(nothing_but_empty_ones),  cmocka_unit_test(of_no_elements),
+        cmocka_unit_test(of_every_length),
     };
     return cmocka_run_group_tests_name("segments of any skew", tests, setup, teardown);
 }

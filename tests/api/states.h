@@ -79,12 +79,13 @@ static void fill(tally_dtype type, void *x, size_t n, unsigned wild_in) {
 static void *on_device(const void *from, size_t bytes) {
     void *memory;
     assert_ok(tally_alloc(t.device, bytes, &memory));
-    if (bytes)
+    if (bytes && from)
         assert_ok(tally_copy(t.device, memory, from, bytes));
     return memory;
 }
 
-/* An axis of rows x columns. The result, of 'bytes' bytes, stays as it was if the run fails. */
+/* An axis of rows x columns. The result, of 'bytes' bytes, stays as it was if the run fails. With an odd number of rows
+ * it is misaligned on the device. */
 UNUSED static tally_status run_axis(const tally_desc *desc, uint64_t rows, uint64_t columns, const void *x,
                                     const void *y, size_t in_bytes, void *out, size_t bytes) {
     tally_args args = TALLY_ARGS_INIT;
@@ -93,13 +94,15 @@ UNUSED static tally_status run_axis(const tally_desc *desc, uint64_t rows, uint6
     args.shape = (tally_shape){1, rows, columns, 0};
     void *const device_x = on_device(x, rows * columns * in_bytes);
     void *const device_y = y ? on_device(y, rows * columns * in_bytes) : NULL;
-    void *const device_out = on_device(out, bytes);
+    const size_t past = 4 * (rows % 2);
+    unsigned char *const device_out = on_device(NULL, bytes + past);
+    assert_ok(tally_copy(t.device, device_out + past, out, bytes));
     args.x = device_x;
     args.y = device_y;
-    args.out = device_out;
+    args.out = device_out + past;
     args.out_bytes = bytes;
     const tally_status status = run_desc(t.device, &axis, &args);
-    assert_ok(tally_copy(t.device, out, device_out, bytes));
+    assert_ok(tally_copy(t.device, out, device_out + past, bytes));
     tally_free(t.device, device_x);
     tally_free(t.device, device_y);
     tally_free(t.device, device_out);

@@ -60,6 +60,7 @@ ALWAYS_INLINE bool NAME(extremes_of)(tally_monoid m, const E_T *x, size_t rounds
 #endif
             lanes[j] = NAME(extreme)(m, first, lanes[j]);
             lanes[j + 1] = NAME(extreme)(m, second, lanes[j + 1]);
+            IN_ORDER(x);
         }
     }
 #if ELEMENT_IS_FLOAT
@@ -87,6 +88,12 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
     if (n == 0)
         return acc;
     A_T best = NAME(identity_of)(m);
+    if (n <= NAME(BLOCK)) {
+        best.c0 = m == TALLY_MONOID_argmin ? fold_values_VALUE_min(x, x, n, best.c0)
+                                           : fold_values_VALUE_max(x, x, n, best.c0);
+        best.c1 = (int64_t)(index + NAME(place_of)(x, n, best.c0));
+        return NAME(combine)(m, acc, best);
+    }
     size_t best_block = 0, whole = n / (8 * LANES) * (8 * LANES);
     L_V lanes[8];
     UNROLL_8 for (int j = 0; j < 8; j++) lanes[j] = best.c0 - (L_V){0};

@@ -33,6 +33,7 @@ typedef struct tally_cpu_context {
     const struct tally_cpu_kernels *inner;        /* of the type that elements are converted to first (converted.h) */
     tally_cpu_convert *convert;
     size_t converted_bytes;
+    const struct tally_cpu_exps *exps;   /* logsumexp of integers (integer_exps.h) */
     const struct tally_cpu_plan *states; /* words: the plan of the accumulators that they stand for, and their form.
                                           * Counted elements: that of all elements */
     const struct tally_words_form *words;
@@ -146,13 +147,14 @@ typedef struct tally_cpu_forms {
     tally_dtype values;   /* of the others: u8 for truth values, else f64 */
 } tally_cpu_forms;
 
-/* The heads of runs of equal neighbouring keys, for keys of one width: elements whose key differs from the one before,
- * of n, the one before the first included. Levels with masks mark them, others find them. */
+/* The heads of runs of equal neighbouring keys, for keys of one width. Reads element -1. */
 typedef struct tally_cpu_heads {
-    /* heads[0 ..] = their indices; room for n + 16. And how many they are */
-    uint32_t (*find)(const void *keys, uint32_t n, uint32_t *heads);
+    /* heads[0 ..] = 'number' and the index of those of n elements whose key differs from the one before; room for
+     * n + 16 */
+    uint32_t (*find)(const void *keys, uint32_t n, uint32_t number, uint32_t *heads);
     uint32_t (*count)(const void *keys, uint32_t n);
-    /* bit i of marks[n / 64 + 1] = whether element i is one, and 0 behind the last; returns how many are */
+    /* bit i of marks[n / 64 + 1] = whether element i is such a head, and 0 behind the last; returns how many are. NULL
+     * where the level has no masks */
     uint32_t (*mark)(const void *keys, uint32_t n, uint64_t *marks);
     /* as 'find', from the marks of n elements */
     uint32_t (*list)(const uint64_t *marks, size_t n, uint32_t *heads);

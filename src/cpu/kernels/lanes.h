@@ -83,6 +83,10 @@ DEFINE_FIRST_LANES(i64)
 DEFINE_FIRST_LANES(u64)
 DEFINE_FIRST_LANES(f64)
 
+/* Keeps the loads on both sides of it in order. gcc sorts them by registers, and from the second-level cache a
+ * processor reads out of order more slowly (Zen 5: sums of i64 and largest of u64 130 GB/s by gcc's order, 200 so). */
+#define IN_ORDER(pointer) __asm__ volatile("" : "+r"(pointer))
+
 /* n bytes, 1 to VECTOR_BYTES, as a vector of them and zeros in 'to'. No byte behind them is read. Without masked loads
  * they are two parts of one length, which overlap. */
 #if defined(__AVX512BW__)
@@ -137,5 +141,12 @@ ALWAYS_INLINE v_u8 swapped_parts(v_u8 x, size_t bytes) {
         moved[l] = x[l ^ bytes];
     return moved;
 #endif
+}
+
+/* The sum of all lanes. gcc 12 takes them out one by one if a loop adds them up. */
+ALWAYS_INLINE s_u64 total_u64(v_u64 x) {
+    UNROLL_8 for (size_t bytes = VECTOR_BYTES / 2; bytes >= sizeof(s_u64); bytes /= 2) x +=
+        (v_u64)swapped_parts((v_u8)x, bytes);
+    return x[0];
 }
 #endif

@@ -57,15 +57,21 @@ ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, K_T largest) {
     return F_SUM(TALLY_MONOID_sum, sum[0] + sum[1]);
 }
 
+/* The largest element so far serves a block that has none above it, as most have. */
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     (void)index;
+    K_T largest = PASTE4(scalar_, VALUE_LANE, _from_, ELEMENT)(x[0]);
+    s_f64 sum = 0;
     for (size_t done = 0; done < n; done += NAME(BLOCK)) {
         const size_t length = n - done < NAME(BLOCK) ? n - done : (size_t)NAME(BLOCK);
-        const K_T largest = fold_values_VALUE_max(x + done, x + done, length, PASTE2(LOWEST_, VALUE_LANE));
-        const A_T block = {(s_f64)largest, NAME(sum_exp)(x + done, length, largest)};
-        acc = acc.c1 == 0 ? block : NAME(combine)(m, acc, block);
+        const s_f64 before = (s_f64)largest;
+        largest = fold_values_VALUE_max(x + done, x + done, length, largest);
+        if (sum != 0 && before != (s_f64)largest)
+            sum *= exp(before - (s_f64)largest);
+        sum += NAME(sum_exp)(x + done, length, largest);
     }
-    return acc;
+    const A_T own = {(s_f64)largest, sum};
+    return acc.c1 == 0 ? own : NAME(combine)(m, acc, own);
 }
 
 /* ---- columns: the same, side by side ---- */

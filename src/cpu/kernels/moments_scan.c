@@ -1,27 +1,23 @@
-/* Running variances and deviations, from doubles to results. The sums of the distances d from a shift near the mean,
- * and of d^2, are scanned in vectors. A prefix of n elements has the moment M2 = sum(d^2) - sum(d)^2 / n.
+/* Running variances and deviations. The sums of the distances d from a shift near the mean, and of d^2, are scanned in
+ * vectors. A prefix of n elements has the moment M2 = sum(d^2) - sum(d)^2 / n.
  *
  * The mean of the c elements before a block of k is its shift. So of the squares c / (c + k) is left at least by the
- * subtraction; of the first n of all, whose shift is the first of them, an n-th. Doubles are left an eighth. Results of
- * 24 bits can spare seven: FIRST_NARROW. (Rows of 40 and 309 f32 took 2.40 and 0.89 ns an element in blocks that
- * doubled from 8 on, and 1.00 and 0.58 so.) */
+ * subtraction; of the first n of all, whose shift is the first of them, an n-th. Doubles are left an eighth, or of the
+ * first block of a run a quarter, since each stretch of it has a shift of its own (moments_beside.h). Results of 24
+ * bits can spare ten. */
 #include <math.h>
 
-#include "cpu/kernels/group_lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
 #include "cpu/kernels/simd_quotient.h"
 
 enum {
-    BLOCK = 512, /* elements that have one shift; */
-    ROWS = 64,   /* or rows, whose sums are added one after the other */
-    FIRST = 8,   /* elements at the beginning */
-    FIRST_NARROW = 128,
     LANES = LANES_OF(s_f64),
-    STEPS = LANES == 8   ? 3
-            : LANES == 4 ? 2
-                         : 1 /* of a vector's scan */
+    BLOCK = 128 * LANES, /* elements that have one shift; */
+    ROWS = 64,           /* or rows, whose sums are added one after the other */
+    FIRST = 8,           /* elements at the beginning, if they have one shift */
+    REBASED = 4          /* elements of a group, of which the mean becomes its shift */
 };
 
 /* Sums that a block begins with, of distances from its shift. */
@@ -29,10 +25,11 @@ typedef struct sums {
     double shift, sum, squares;
 } sums;
 
-static sums begin(const tally_cpu_moments *acc, double first) {
+static sums begin(const tally_cpu_moments *acc, double first, bool narrow) {
     if (acc->count == 0)
         return (sums){first, 0, 0};
-    const double shift = acc->mean + acc->low, low = acc->low - (shift - acc->mean), sum = acc->count * low;
+    const double mean = acc->mean + acc->low, shift = narrow ? (double)(float)mean : mean;
+    const double low = acc->low - (shift - acc->mean), sum = acc->count * low;
     return (sums){shift, sum, acc->squares + sum * low};
 }
 
@@ -41,9 +38,10 @@ static tally_cpu_moments end(double count, sums s) {
     return (tally_cpu_moments){count, s.shift, off, squares < 0 ? 0 : squares};
 }
 
-static size_t block_after(double count, size_t n, bool narrow) {
-    const size_t first = narrow ? FIRST_NARROW : FIRST;
-    const size_t more = count < 1 ? first : count < BLOCK ? (size_t)count * (first - 1) : (size_t)BLOCK;
+/* Elements of the next block, of which 'count' come before. 'one_shift': the first ones have their first as a shift. */
+static size_t block_after(double count, size_t n, bool narrow, bool one_shift) {
+    const bool is_any = narrow || count >= BLOCK || (count < 1 && !one_shift);
+    const size_t more = is_any ? (size_t)BLOCK : count < 1 ? (size_t)FIRST : (size_t)count * (FIRST - 1);
     const size_t most = more < BLOCK ? more : (size_t)BLOCK;
     return n < most ? n : most;
 }
@@ -59,280 +57,6 @@ ALWAYS_INLINE v_f64 moment(v_f64 sum, v_f64 squares, v_f64 count) {
     return larger_f64(add_product_f64(-(sum * sum), squares, count), (v_f64){0});
 }
 
-/* The result that it gives, of 'count' elements with ddof subtracted 'degrees'. */
-ALWAYS_INLINE v_f64 result(v_f64 moment, v_f64 count, v_f64 degrees, bool root, bool narrow) {
-    const v_f64 by = count * degrees;
-    return narrow ? root ? near_root_of_quotient(moment, by) : near_quotient(moment, by)
-           : root ? root_of_quotient_f64(moment, by)
-                  : quotient_f64(moment, by);
-}
-ALWAYS_INLINE v_f64 result_or_none(v_f64 moment, v_f64 count, double ddof, bool root, bool narrow) {
-    const v_f64 zero = {0}, degrees = count - ddof;
-    return SELECT_LANES(f64, (degrees > 0), result(moment, count, degrees, root, narrow), zero + (double)NAN);
-}
-
-/* A step of a scan. */
-ALWAYS_INLINE v_f64 one_step(v_f64 x, size_t by) {
-    return x + shift_up_f64(x, (v_f64){0}, by);
-}
-
-/* ---- a run ---- */
-
-/* Those of the vector of elements that begins at 'done', from the shift. */
-ALWAYS_INLINE v_f64 distances(const e_f64 *x, size_t n, size_t done, double shift, bool reverse) {
-    const size_t left = n - done;
-    v_f64 v;
-    if (left >= LANES) {
-        memcpy(&v, x + (reverse ? left - LANES : done), sizeof v);
-        return (reverse ? reversed_f64(v) : v) - shift;
-    }
-    double few[LANES];
-    for (size_t l = 0; l < LANES; l++)
-        few[l] = l < left ? x[reverse ? left - 1 - l : done + l] : shift;
-    memcpy(&v, few, sizeof v);
-    return v - shift;
-}
-
-/* Moments first, in the order of the scan, and results from them in a second loop: both are long chains of operations,
- * of which a processor has more vectors under way apart than together. For the same reason each turn of the loop takes
- * a step of as many vectors as there are steps. */
-ALWAYS_INLINE sums scan_block(const e_f64 *x, size_t n, sums s, double count, bool reverse, double *to) {
-    v_f64 number, sum = {0}, squares = {0}; /* of the block alone: they round less than those of all elements */
-    v_f64 own[STEPS], own_squares[STEPS];   /* after each step */
-    const v_f64 before = (v_f64){0} + s.sum, squares_before = (v_f64){0} + s.squares;
-    for (size_t l = 0; l < LANES; l++)
-        number[l] = count + (double)(l + 1);
-    for (size_t step = 0; step < STEPS; step++)
-        own[step] = own_squares[step] = (v_f64){0};
-    const size_t vectors = (n + LANES - 1) / LANES;
-    for (size_t k = 0; k < vectors + STEPS; k++) {
-        if (k >= STEPS) {
-            const v_f64 last = own[STEPS - 1], last_squares = own_squares[STEPS - 1];
-            const v_f64 all = sum_beside_f64(before, sum_beside_f64(sum, last));
-            const v_f64 all_squares = sum_beside_f64(squares_before, sum_beside_f64(squares, last_squares));
-            const v_f64 value = moment(all, all_squares, number);
-            memcpy(to + (k - STEPS) * LANES, &value, sizeof value);
-            sum += last_f64(last);
-            squares += last_f64(last_squares);
-            number += LANES;
-        }
-        UNROLL_8 for (size_t step = STEPS - 1; step > 0; step--) {
-            own[step] = one_step(own[step - 1], (size_t)1 << step);
-            own_squares[step] = one_step(own_squares[step - 1], (size_t)1 << step);
-        }
-        if (k < vectors) {
-            const v_f64 d = distances(x, n, k * LANES, s.shift, reverse);
-            own[0] = one_step(d, 1);
-            own_squares[0] = one_step(d * d, 1);
-        }
-    }
-    return (sums){s.shift, s.sum + sum[0], s.squares + squares[0]};
-}
-
-/* LANES results, as doubles or floats, at out[at ..]. */
-ALWAYS_INLINE void put_results(v_f64 values, bool narrow, void *out, size_t at) {
-    typedef float narrow_lanes __attribute__((vector_size(sizeof(v_f64) / 2)));
-    if (narrow) {
-        const narrow_lanes floats = __builtin_convertvector(values, narrow_lanes);
-        memcpy((char *)out + at * sizeof(float), &floats, sizeof floats);
-    } else {
-        memcpy((char *)out + at * sizeof(double), &values, sizeof values);
-    }
-}
-ALWAYS_INLINE void put_result(double value, bool narrow, void *out, size_t at) {
-    if (narrow)
-        ((e_f32 *)out)[at] = (float)value;
-    else
-        ((e_f64 *)out)[at] = value;
-}
-
-/* 'moments' has whole vectors. */
-ALWAYS_INLINE void give_block(const double *moments, size_t n, double count, double ddof, bool root, bool narrow,
-                              bool reverse, void *out) {
-    v_f64 number, value;
-    for (size_t l = 0; l < LANES; l++)
-        number[l] = count + (double)(l + 1);
-    size_t done = 0;
-    for (; done + LANES <= n; done += LANES, number += LANES) {
-        memcpy(&value, moments + done, sizeof value);
-        value = result(value, number, number - ddof, root, narrow);
-        value = reverse ? reversed_f64(value) : value;
-        put_results(value, narrow, out, reverse ? n - done - LANES : done);
-    }
-    if (done < n) {
-        double few[LANES];
-        memcpy(&value, moments + done, sizeof value);
-        value = result(value, number, number - ddof, root, narrow);
-        memcpy(few, &value, sizeof few);
-        for (size_t l = 0; done + l < n; l++)
-            put_result(few[l], narrow, out, reverse ? n - done - 1 - l : done + l);
-    }
-    for (size_t i = 0; i < n && count + (double)i < ddof; i++) /* 1 + i elements less ddof are none */
-        put_result((double)NAN, narrow, out, reverse ? n - 1 - i : i);
-}
-
-#define GIVE(root, narrow, reverse) give_block(moments, n, count, how.ddof, root, narrow, reverse, out)
-static void give(const double *moments, size_t n, double count, tally_cpu_spread how, void *out) {
-    if (how.reverse)
-        how.narrow ? how.root ? GIVE(true, true, true) : GIVE(false, true, true)
-        : how.root ? GIVE(true, false, true)
-                   : GIVE(false, false, true);
-    else
-        how.narrow ? how.root ? GIVE(true, true, false) : GIVE(false, true, false)
-        : how.root ? GIVE(true, false, false)
-                   : GIVE(false, false, false);
-}
-
-static size_t moments(const void *elements, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *target) {
-    const e_f64 *x = elements;
-    const size_t out_bytes = how.narrow ? sizeof(float) : sizeof(double);
-    size_t done = 0;
-    while (done < n) {
-        const size_t block = block_after(acc->count, n - done, how.narrow),
-                     first = how.reverse ? n - done - block : done;
-        double moments[BLOCK + LANES]; /* x may be out */
-        sums s = begin(acc, x[how.reverse ? first + block - 1 : first]);
-        s = how.reverse ? scan_block(x + first, block, s, acc->count, true, moments)
-                        : scan_block(x + first, block, s, acc->count, false, moments);
-        const double count = acc->count + (double)block;
-        if (!is_finite(s.squares, count))
-            return done;
-        give(moments, block, acc->count, how, (char *)target + first * out_bytes);
-        *acc = end(count, s);
-        done += block;
-    }
-    return n;
-}
-
-/* ---- short groups, many at a time ---- */
-
-/* The group that the next vector may begin with: sums of the distances from its shift, in every lane. */
-typedef struct open_group {
-    v_f64 shift, sum, squares;
-    uint32_t rebased_at; /* elements that it has before the shift is moved to their mean */
-} open_group;
-
-/* The first element of a group is its shift. So of the squares of n elements an n-th is left at least, and a part like
- * 1 / (1 + z^2) if that element is z deviations off the mean. Doubles that are to be as exact as that go another way
- * where less than 1 / FAR is left: the shift is moved when a vector ends inside the group after REBASED or more of its
- * elements. Then their mean is the shift, and again whenever they have doubled. So a twelfth is left at least of the
- * squares of the first, and later a quarter. But a vector waits for the one before. (f64 in segments of 18, uniform:
- * 1.9 ns an element so always.) */
-#if defined(__FMA__) /* without it the subtraction rounds twice, and such results passed their bounds now and then */
-enum { FAR = 8 };
-#else
-enum { FAR = 0 };
-#endif
-enum { REBASED = 4 };
-
-/* Moves the shift to the mean of n elements, up to rounding; the sums follow what the shift has really moved by. */
-static void rebase(open_group *open, double n) {
-    const v_f64 before = open->shift, sum = open->sum;
-    open->shift += sum * (1 / n); /* the quotient waits for no sum */
-    const v_f64 moved = open->shift - before;
-    open->sum = add_product_f64(sum, moved, (v_f64){0} - n);
-    open->squares -= moved * (sum + open->sum);
-}
-
-ALWAYS_INLINE v_f64 scan_groups(v_f64 x, const uint32_t *numbers, bool checks, open_group *open, v_u64 *wrong) {
-    const v_f64 n = load_numbers_f64(numbers);
-    const marks_f64 marks = marks_of_f64(n);
-    const v_f64 shift = if_open_f64(marks, open->shift, firsts_of_groups(x, numbers));
-    open->shift = last_f64(shift);
-    const v_f64 d = x - shift;
-    const v_f64 sum = prefixes_in_groups_f64(d, marks, &open->sum);
-    const v_f64 squares = prefixes_in_groups_f64(d * d, marks, &open->squares), product = squares * n;
-    const v_f64 value = moment(sum, squares, n);
-    *wrong |= (v_u64) ~(product - product == 0);
-    if (checks)
-        *wrong |= (v_u64)(product > value * FAR);
-    return value;
-}
-
-/* The moments of whole vectors. False if a square overflows or an element is not finite; or, if the shift is not moved
- * and that is to be checked, if too little is left of squares. */
-ALWAYS_INLINE bool scan_all_groups(const double *x, const uint32_t *numbers, size_t n, bool checks, bool moves,
-                                   double *moments) {
-    open_group open = {.rebased_at = REBASED};
-    v_u64 wrong = {0};
-    for (size_t done = 0; done < n; done += LANES) {
-        v_f64 v;
-        memcpy(&v, x + done, sizeof v);
-        v = scan_groups(v, numbers + done, checks, &open, &wrong);
-        memcpy(moments + done, &v, sizeof v);
-        if (!moves)
-            continue;
-        const uint32_t last = numbers[done + LANES - 1];
-        open.rebased_at = last <= LANES ? REBASED : open.rebased_at;
-        const bool goes_on = n - done > LANES && numbers[done + LANES] != 1;
-        if (goes_on && last >= open.rebased_at) {
-            rebase(&open, (double)last);
-            open.rebased_at = 2 * last;
-        }
-    }
-    return !any_bit(wrong);
-}
-
-/* Results of elements that are numbers[i] of their groups. */
-ALWAYS_INLINE void give_groups(const double *moments, const uint32_t *numbers, size_t n, double ddof, bool root,
-                               bool narrow, double *out) {
-    for (size_t done = 0; done < n; done += LANES) {
-        v_f64 v;
-        memcpy(&v, moments + done, sizeof v);
-        v = result_or_none(v, load_numbers_f64(numbers + done), ddof, root, narrow);
-        memcpy(out + done, &v, sizeof v);
-    }
-}
-
-#define GIVE_GROUPS(root, narrow) give_groups(moments, numbers, n, how.ddof, root, narrow, x)
-static bool moments_of_groups(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how) {
-    _Alignas(64) double moments[TALLY_CPU_EXPS_BLOCK];
-    if (how.narrow ? !scan_all_groups(x, numbers, n, false, false, moments)
-                   : !(FAR > 0 && scan_all_groups(x, numbers, n, true, false, moments)) &&
-                         !scan_all_groups(x, numbers, n, false, true, moments))
-        return false;
-    how.narrow ? how.root ? GIVE_GROUPS(true, true) : GIVE_GROUPS(false, true)
-    : how.root ? GIVE_GROUPS(true, false)
-               : GIVE_GROUPS(false, false);
-    return true;
-}
-
-/* ---- columns: the same, side by side ---- */
-
-typedef struct strip {
-    _Alignas(64) double shift[TALLY_CPU_MOMENTS_STRIP];
-    double sum_before[TALLY_CPU_MOMENTS_STRIP], squares_before[TALLY_CPU_MOMENTS_STRIP];
-    double sum[TALLY_CPU_MOMENTS_STRIP], squares[TALLY_CPU_MOMENTS_STRIP]; /* of the block alone, as above */
-} strip;
-
-static void begin_strip(const tally_cpu_moments_strip *acc, const double *first, size_t width, strip *s) {
-    for (size_t j = 0; j < width; j++) {
-        const double shift = acc->mean[j] + acc->low[j], low = acc->low[j] - (shift - acc->mean[j]);
-        s->shift[j] = acc->count == 0 ? first[j] : shift;
-        s->sum_before[j] = acc->count * low;
-        s->squares_before[j] = acc->squares[j] + s->sum_before[j] * low;
-        s->sum[j] = s->squares[j] = 0;
-    }
-}
-
-static bool end_strip(const strip *s, double count, size_t width, tally_cpu_moments_strip *acc) {
-    bool are_finite = true;
-    for (size_t j = 0; j < width; j++)
-        are_finite &= is_finite(s->squares_before[j] + s->squares[j], count);
-    if (!are_finite)
-        return false;
-    const double share = 1 / count;
-    for (size_t j = 0; j < width; j++) {
-        const double sum = s->sum_before[j] + s->sum[j], off = sum * share;
-        const double squares = s->squares_before[j] + s->squares[j] - sum * off;
-        acc->mean[j] = s->shift[j];
-        acc->low[j] = off;
-        acc->squares[j] = squares < 0 ? 0 : squares;
-    }
-    acc->count = count;
-    return true;
-}
-
 /* The first n lanes, or all. */
 ALWAYS_INLINE void put_lanes(v_f64 v, size_t n, double *to) {
     if (n >= LANES)
@@ -345,53 +69,185 @@ ALWAYS_INLINE void put_lanes(v_f64 v, size_t n, double *to) {
 #endif
 }
 
-/* A vector of columns, of which the first 'left' count, in registers. The first row is element number 'count' of its
- * columns, and the next ones begin 'down' elements behind each other. */
-ALWAYS_INLINE void scan_strip(const double *x, size_t rows, ptrdiff_t down, size_t left, const double *shares,
-                              double count, bool root, bool narrow, strip *to, size_t j, double *out) {
-    v_f64 v, shift, sum, squares, sum_before, squares_before, number = (v_f64){0} + count;
-    memcpy(&shift, to->shift + j, sizeof shift);
-    memcpy(&sum_before, to->sum_before + j, sizeof sum_before);
-    memcpy(&squares_before, to->squares_before + j, sizeof squares_before);
-    sum = squares = (v_f64){0};
-    for (size_t k = 0; k < rows; k++, x += down, out += down, number += 1.0) {
+#include "cpu/kernels/moments_beside.h"
+
+#include "cpu/kernels/means_beside.h"
+
+/* ---- a run ---- */
+
+static void give_none(size_t first, size_t n, bool narrow, void *out) {
+    for (size_t i = first; i < first + n; i++) {
+        if (narrow)
+            ((e_f32 *)out)[i] = NAN;
+        else
+            ((e_f64 *)out)[i] = (double)NAN;
+    }
+}
+
+enum { TILE = LANES * LANES };
+
+/* One block, with more elements of the shift behind fewer than a tile. */
+ALWAYS_INLINE bool scan_block(const void *x, size_t n, sums *s, double count, tally_cpu_spread how, bool narrow,
+                              void *out) {
+    const bool is_first = !narrow && count == 0 && n > FIRST;
+    const size_t bytes = narrow ? sizeof(float) : sizeof(double);
+    double numbers[TILE], results[TILE];
+    const bool is_whole = n >= TILE;
+    if (!is_whole) {
+        memcpy(numbers, x, n * bytes);
+        for (size_t i = n; i < TILE; i++)
+            if (narrow)
+                ((e_f32 *)numbers)[i] = (float)s->shift;
+            else
+                numbers[i] = s->shift;
+    }
+    if (!scan_run_beside(is_whole ? x : numbers, is_whole ? n : TILE, s, count, is_first, how.ddof, how.root, narrow,
+                         is_whole ? out : results))
+        return false;
+    if (!is_whole)
+        memcpy(out, results, n * bytes);
+    return true;
+}
+
+static size_t moments(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out) {
+    const size_t bytes = how.narrow ? sizeof(float) : sizeof(double);
+    bool is_far = false;
+    for (size_t done = 0; done < n;) {
+        const size_t most = block_after(acc->count, n - done, how.narrow, is_far),
+                     block = most < TILE ? most : most - most % TILE;
+        const void *const from = (const char *)x + done * bytes;
+        void *const to = (char *)out + done * bytes;
+        sums s = begin(acc, how.narrow ? (double)*(const e_f32 *)from : *(const e_f64 *)from, how.narrow);
+        if (how.narrow ? !scan_block(from, block, &s, acc->count, how, true, to)
+                       : !scan_block(from, block, &s, acc->count, how, false, to)) {
+            if (is_far || how.narrow || acc->count > 0)
+                return done;
+            is_far = true;
+            continue;
+        }
+        if (acc->count < how.ddof)
+            give_none(0, how.ddof - acc->count < (double)block ? (size_t)(how.ddof - acc->count) : block, how.narrow,
+                      to);
+        *acc = end(acc->count + (double)block, s);
+        done += block;
+    }
+    return n;
+}
+
+static size_t means(const void *x, size_t n, bool narrow, double count, double *sum, void *out) {
+    const size_t bytes = narrow ? sizeof(float) : sizeof(double), whole = n - n % TILE;
+    for (size_t done = 0, block; done < whole; done += block) {
+        block = whole - done < BLOCK ? whole - done : (size_t)BLOCK;
+        const void *const from = (const char *)x + done * bytes;
+        void *const to = (char *)out + done * bytes;
+        if (narrow)
+            scan_means_beside(from, block, sum, count + (double)done, true, to);
+        else
+            scan_means_beside(from, block, sum, count + (double)done, false, to);
+    }
+    return whole;
+}
+
+/* ---- short groups ---- */
+
+/* Those of the first 'ddof' elements of each group. */
+static void give_none_of_groups(const uint64_t *bits, size_t n, double ddof, bool narrow, void *out) {
+    for (size_t at = 0, end; at < n; at = end) {
+        end = next_head(bits, at + 1);
+        give_none(at, (double)(end - at) < ddof ? end - at : (size_t)ddof, narrow, out);
+    }
+}
+
+#define SCAN_GROUPS(narrow) scan_groups_beside(x, bits, n, how.ddof, how.root, narrow, out)
+static bool moments_of_groups(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out) {
+    uint64_t bits[HEAD_WORDS + 2];
+    gather_heads(heads, n, bits);
+    if (how.narrow ? !SCAN_GROUPS(true) : !SCAN_GROUPS(false))
+        return false;
+    if (how.ddof > 0)
+        give_none_of_groups(bits, n, how.ddof, how.narrow, out);
+    return true;
+}
+
+static bool reduce_groups(const void *x, const int8_t *heads, size_t n, const uint64_t *offsets, size_t count,
+                          tally_cpu_spread how, double *out) {
+#if defined(__AVX512F__)
+    uint64_t bits[HEAD_WORDS + 2];
+    gather_heads(heads, n, bits);
+    return how.narrow ? reduce_groups_beside(x, bits, n, offsets, count, how.ddof, how.root, true, out)
+                      : reduce_groups_beside(x, bits, n, offsets, count, how.ddof, how.root, false, out);
+#else
+    (void)x, (void)heads, (void)n, (void)offsets, (void)count, (void)how, (void)out;
+    return false;
+#endif
+}
+
+/* ---- columns: the same, side by side ---- */
+
+/* A vector of columns, of which the first 'left' count, in registers. The first row comes after those of 'acc', and the
+ * next ones begin 'down' elements behind each other. *next is what the columns of acc become. Returns lanes that are
+ * not 0 where a product overflows or an element is not finite. */
+ALWAYS_INLINE v_u64 scan_strip(const double *x, size_t rows, ptrdiff_t down, size_t left, const double *shares,
+                               bool root, bool narrow, const tally_cpu_moments_strip *acc, size_t j,
+                               tally_cpu_moments_strip *next, double *out) {
+    const v_f64 zero = {0}, before = zero + acc->count;
+    v_f64 v, shift, mean, low, sum = zero, squares = zero, sum_before = zero, squares_before = zero, number = before;
+    memcpy(&shift, x, sizeof shift);
+    if (acc->count > 0) {
+        memcpy(&mean, acc->mean + j, sizeof mean);
+        memcpy(&low, acc->low + j, sizeof low);
+        memcpy(&squares_before, acc->squares + j, sizeof squares_before);
+        shift = mean + low;
+        low -= shift - mean;
+        sum_before = before * low;
+        squares_before += sum_before * low;
+    }
+    ROLLED for (size_t k = 0; k < rows; k++, x += down, out += down) {
         memcpy(&v, x, sizeof v);
         const v_f64 d = v - shift;
         sum += d;
-        squares += d * d;
+        squares += d * d; /* of the block alone: they round less than those of all elements */
+        number += 1.0;
         const v_f64 part = moment(sum_before + sum, squares_before + squares, number) * shares[k];
         put_lanes(!root ? part : narrow ? near_root(part) : root_f64(part), left, out);
     }
-    memcpy(to->sum + j, &sum, sizeof sum);
-    memcpy(to->squares + j, &squares, sizeof squares);
+    sum += sum_before;
+    squares += squares_before;
+    const v_f64 product = squares * number, off = sum / number, rest = larger_f64(squares - sum * off, zero);
+    memcpy(next->mean + j, &shift, sizeof shift);
+    memcpy(next->low + j, &off, sizeof off);
+    memcpy(next->squares + j, &rest, sizeof rest);
+    return (v_u64) ~(product - product == 0);
 }
 
 #define SCAN_STRIPS(root, narrow)                                                                                      \
     for (size_t j = 0; j < width; j += LANES)                                                                          \
-    scan_strip(x + first + j, block, down, width - j, shares, acc->count + 1, root, narrow, &s, j, out + first + j)
+    wrong |= scan_strip(x + first + j, block, down, width - j, shares, root, narrow, acc, j, &next, out + first + j)
 
 static size_t moments_of_columns(const double *x, size_t rows, size_t width, tally_cpu_spread how,
                                  tally_cpu_moments_strip *acc, double *out) {
     const ptrdiff_t down = how.reverse ? -(ptrdiff_t)width : (ptrdiff_t)width;
-    strip s = {0};
+    tally_cpu_moments_strip next;
     size_t done = 0;
     while (done < rows) {
-        const size_t block = block_after(acc->count, rows - done < ROWS ? rows - done : ROWS, how.narrow),
+        const size_t block = block_after(acc->count, rows - done < ROWS ? rows - done : ROWS, how.narrow, true),
                      first = (how.reverse ? rows - done - 1 : done) * width;
         double shares[ROWS];
+        v_u64 wrong = {0};
         for (size_t k = 0; k < block; k++) {
             const double count = acc->count + (double)(k + 1), degrees = count - how.ddof;
             shares[k] = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
         }
-        begin_strip(acc, x + first, width, &s);
         if (how.root && how.narrow)
             SCAN_STRIPS(true, true);
         else if (how.root)
             SCAN_STRIPS(true, false);
         else
             SCAN_STRIPS(false, false);
-        if (!end_strip(&s, acc->count + (double)block, width, acc))
+        if (any_bit(wrong))
             return done;
+        next.count = acc->count + (double)block;
+        memcpy(acc, &next, sizeof next);
         done += block;
     }
     return rows;
@@ -402,6 +258,8 @@ static size_t moments_of_columns(const double *x, size_t rows, size_t width, tal
 /* As moments_of_columns of at most FIRST rows, from the first one on, with all that a column has in registers. */
 ALWAYS_INLINE bool scan_few_rows(const double *x, size_t rows, size_t width, double ddof, bool root, bool narrow,
                                  bool reverse, double *out) {
+    const ptrdiff_t down = reverse ? -(ptrdiff_t)width : (ptrdiff_t)width,
+                    first = reverse ? (ptrdiff_t)(rows - 1) * (ptrdiff_t)width : 0;
     double shares[FIRST];
     for (size_t r = 0; r < rows; r++) {
         const double count = (double)(r + 1), degrees = count - ddof;
@@ -409,21 +267,18 @@ ALWAYS_INLINE bool scan_few_rows(const double *x, size_t rows, size_t width, dou
     }
     v_i64 are_finite = ~(v_i64){0};
     for (size_t j = 0; j < width; j += LANES) {
-        v_f64 v, shift = {0}, sum = {0}, squares = {0}, count = {0};
-        for (size_t k = 0; k < rows; k++) {
-            const size_t at = (reverse ? rows - 1 - k : k) * width + j;
-            memcpy(&v, x + at, sizeof v);
-            shift = k == 0 ? v : shift;
+        const double *from = x + first + j;
+        double *to = out + first + j;
+        v_f64 v, shift, sum = {0}, squares = {0}, count = {0};
+        memcpy(&shift, from, sizeof shift);
+        ROLLED for (size_t k = 0; k < rows; k++, from += down, to += down) {
+            memcpy(&v, from, sizeof v);
             const v_f64 d = v - shift;
             sum += d;
             squares += d * d;
             count += 1;
             const v_f64 part = moment(sum, squares, count) * shares[k];
-            const v_f64 value = !root ? part : narrow ? near_root(part) : root_f64(part);
-            if (width - j >= LANES)
-                memcpy(out + at, &value, sizeof value);
-            else
-                memcpy(out + at, &value, (width - j) * sizeof *out);
+            put_lanes(!root ? part : narrow ? near_root(part) : root_f64(part), width - j, to);
         }
         const v_f64 product = squares * count;
         are_finite &= product - product == 0;
@@ -431,9 +286,7 @@ ALWAYS_INLINE bool scan_few_rows(const double *x, size_t rows, size_t width, dou
     return !any_bit((v_u64)~are_finite);
 }
 
-#define SCAN_FEW_ROWS(root, narrow)                                                                                    \
-    (how.reverse ? scan_few_rows(x, rows, width, how.ddof, root, narrow, true, out)                                    \
-                 : scan_few_rows(x, rows, width, how.ddof, root, narrow, false, out))
+#define SCAN_FEW_ROWS(root, narrow) scan_few_rows(x, rows, width, how.ddof, root, narrow, how.reverse, out)
 static bool scan_of_few_rows(const double *x, size_t rows, size_t width, tally_cpu_spread how, double *out) {
     return !how.root    ? SCAN_FEW_ROWS(false, false)
            : how.narrow ? SCAN_FEW_ROWS(true, true)
@@ -527,14 +380,23 @@ tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
 tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
+extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
+
+extern tally_cpu_minmax_columns *const PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
+extern tally_cpu_places_of_columns *const PASTE4(tally_cpu_places, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
 const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                              TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
                                                .moments = moments,
                                                .moments_of_columns = moments_of_columns,
                                                .moments_of_few_rows = moments_of_few_rows,
                                                .scan_of_few_rows = scan_of_few_rows,
+                                               .reduce_groups = reduce_groups,
+                                               .means = means,
                                                .moments_of_groups = moments_of_groups,
                                                .running_exps = &PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ),
+                                               .integer_exps = PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, ),
                                                .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
                                                .number_groups = PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, ),
                                                .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
@@ -543,4 +405,6 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
                                                .count = COUNT,
                                                .order = PASTE4(tally_cpu_order, _, TALLY_LEVEL, ),
-                                               .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )};
+                                               .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, ),
+                                               .minmax = PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, ),
+                                               .places = PASTE4(tally_cpu_places, _, TALLY_LEVEL, )};

@@ -71,7 +71,7 @@ ALWAYS_INLINE void NAME(bounds)(const E_T *x, size_t n, L_T *largest, L_T *small
 
 /* One group, or a part of it. *acc is the value before it and becomes the one after it. False, and nothing is done, if
  * elements are too far apart or not finite. The block's own sum is rounded apart from what came before. */
-static bool NAME(run)(const void *block, size_t n, bool exclusive, double *acc, void *out) {
+static bool NAME(run)(const void *block, size_t n, bool exclusive, bool are_whole, double *acc, void *out) {
     const E_T *const x = block;
     _Alignas(64) L_T room[L_LANES + BLOCK];
     L_T *const sums = room + L_LANES - 1, own_largest, smallest;
@@ -85,7 +85,8 @@ static bool NAME(run)(const void *block, size_t n, bool exclusive, double *acc, 
     L_V own = {0};
     sums[0] = base[0];
     for (size_t k = 0; k < n; k += L_LANES) {
-        L_V v = OF(exp_of_difference)(NAME(take)(x + k, n - k, PASTE2(LOWEST_, LANE)), largest - (L_V){0});
+        L_V v = NAME(take)(x + k, n - k, PASTE2(LOWEST_, LANE));
+        v = are_whole ? OF(whole_exp)(v, largest - (L_V){0}) : OF(exp_of_difference)(v, largest - (L_V){0});
         UNROLL_8 for (size_t by = 1; by < L_LANES; by *= 2) v += OF(shift_up)(v, (L_V){0}, by);
         const L_V sum = base + (own + v);
         memcpy(sums + 1 + k, &sum, sizeof sum);
@@ -99,8 +100,8 @@ static bool NAME(run)(const void *block, size_t n, bool exclusive, double *acc, 
 
 /* Whole groups; numbers[k] is that of element k in its group, from 1 on, and 1 behind the last. False, and nothing is
  * done, if elements are more than 'distance' apart or not finite. */
-static bool NAME(groups)(const void *block, const uint32_t *numbers, size_t n, bool exclusive, double distance,
-                         void *out) {
+static bool NAME(groups)(const void *block, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
+                         double distance, void *out) {
     const E_T *const x = block;
     _Alignas(64) L_T sums[BLOCK];
     L_T largest, smallest;
@@ -109,7 +110,8 @@ static bool NAME(groups)(const void *block, const uint32_t *numbers, size_t n, b
         return false;
     L_V open = {0}, before = {0};
     for (size_t k = 0; k < n; k += L_LANES) {
-        const L_V e = OF(exp_of_difference)(NAME(take)(x + k, n - k, largest), largest - (L_V){0});
+        const L_V v = NAME(take)(x + k, n - k, largest);
+        const L_V e = are_whole ? OF(whole_exp)(v, largest - (L_V){0}) : OF(exp_of_difference)(v, largest - (L_V){0});
         const L_V number = OF(load_numbers)(numbers + k);
         L_V sum = OF(prefixes_in_groups)(e, OF(marks_of)(number), &open);
         if (exclusive) {

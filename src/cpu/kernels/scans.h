@@ -17,6 +17,8 @@ typedef struct tally_cpu_spread {
     bool root, reverse, narrow;
 } tally_cpu_spread;
 
+enum { TALLY_CPU_GROUPS_BLOCK = 4096 }; /* elements of groups that are scanned side by side */
+
 /* The accumulators of neighbouring columns, which have as many elements each. */
 enum { TALLY_CPU_MOMENTS_STRIP = 64, TALLY_CPU_SCANNED_ROWS = 8 };
 typedef struct tally_cpu_moments_strip {
@@ -44,6 +46,21 @@ typedef struct tally_cpu_follow {
                     void *places);
 } tally_cpu_follow;
 
+/* Places of the smallest elements of columns, at least TALLY_CPU_LEAST_PLACES, of which the first of 'rows' rows is
+ * number 'row'. Elements are widened to 64 bits (integers with their sign) and compared, as signed numbers or floats,
+ * with the bits 'turn' turned over. extremes[j] and places[j] are those before the rows and become those after them; if
+ * places[0] is negative, no row came before. 'to' receives the places behind each row, in i64, 'to_stride' apart; NULL:
+ * none. It does not overlap x. */
+enum { TALLY_CPU_LEAST_PLACES = 8 };
+typedef void tally_cpu_places_of_columns(const void *x, size_t rows, size_t width, size_t stride, uint64_t turn,
+                                         uint64_t row, void *extremes, int64_t *places, void *to, size_t to_stride);
+
+/* Running smallest and largest elements of columns, as pairs of their type, 'to_stride' pairs a row apart; strides may
+ * be negative. smallest[j] and largest[j] are those before the rows and become those after them; NULL: none came
+ * before, and none will follow. 'to' does not overlap x. */
+typedef void tally_cpu_minmax_columns(const void *x, size_t rows, size_t width, ptrdiff_t stride, void *smallest,
+                                      void *largest, void *to, ptrdiff_t to_stride);
+
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
@@ -69,11 +86,14 @@ enum { TALLY_CPU_EXPS_BLOCK = 1024 };
 typedef struct tally_cpu_running_exps {
     /* A run of elements to 'out', or whole groups (numbers as above, for whole vectors), with one largest element for
      * all. False, and nothing is done, where elements are too far apart for that, in groups by more than 'distance', or
-     * not finite. Results of f32 have an error of some 2^-23 besides their own rounding. */
-    bool (*run_f32)(const void *x, size_t n, bool exclusive, double acc[2], void *out);
-    bool (*run_f64)(const void *x, size_t n, bool exclusive, double acc[2], void *out);
-    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, double distance, void *out);
-    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, double distance, void *out);
+     * not finite. Results of f32 have an error of some 2^-23 besides their own rounding. Whole numbers, in f64, take
+     * exponentials by look-ups; their distances in groups are 60 at most. */
+    bool (*run_f32)(const void *x, size_t n, bool exclusive, bool are_whole, double acc[2], void *out);
+    bool (*run_f64)(const void *x, size_t n, bool exclusive, bool are_whole, double acc[2], void *out);
+    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
+                       double distance, void *out);
+    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
+                       double distance, void *out);
     /* The same in place, of any elements; 'numbers' is NULL for a run. There is room for a vector behind it. */
     void (*apart)(double *x, const uint32_t *numbers, size_t n, bool exclusive, double acc[2]);
     /* Columns of 'rows' rows that begin 'stride' elements apart, with one largest element for each. Returns how many
@@ -82,20 +102,40 @@ typedef struct tally_cpu_running_exps {
                           double *acc, void *out);
     /* The same of any elements, packed and in place. There is room for a vector behind them and behind acc. */
     void (*columns_apart)(double *x, size_t rows, size_t width, bool reverse, bool exclusive, double *acc);
+    /* out[j] = logsumexp of column j of 'rows' rows that begin 'stride' elements apart, in f32 and in f64; only
+     * with AVX-512, else NULL */
+    void (*few_f32)(const void *x, size_t rows, size_t width, size_t stride, void *out);
+    void (*few_i64)(const void *x, size_t rows, size_t width, size_t stride, void *out);
 } tally_cpu_running_exps;
+
+/* The sum of e^(x - m) over n integers of one width, at least one and at most TALLY_CPU_INTEGER_EXPS, up to their
+ * largest, m, whose bits are in the lowest of 'largest'. */
+enum { TALLY_CPU_INTEGER_EXPS = 4096 };
+typedef double tally_cpu_integer_exps(const void *x, size_t n, uint64_t largest);
 
 typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
      */
     void (*fill)(const void *value, size_t bytes, size_t n, bool stream, void *to);
-    /* out[0 .. n - 1] = results of a run of doubles, as doubles (floats if how.narrow) at any address; *acc is the
-     * value before them and becomes the one after them. The number of elements that are done is returned: fewer than n
-     * if a square overflows or one is not finite. out may be x. */
+    /* out[0 .. n - 1] = results of a run, forward; *acc is the value before them and becomes the one after them.
+     * Elements and results are f32 if how.narrow, else f64, at any address; out may be x. The number of elements that
+     * are done is returned: fewer than n if a square overflows or one is not finite. */
     size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
-    /* x becomes such results of whole groups, forward and as doubles. numbers[k] is that of element k in its group,
-     * from 1 on; n is a multiple of 8. False if a square overflows or an element is not finite. */
-    bool (*moments_of_groups)(double *x, const uint32_t *numbers, size_t n, tally_cpu_spread how);
+    /* The same of whole groups, TALLY_CPU_GROUPS_BLOCK elements at most; heads[k] is -1 where a group begins, else 0. A
+     * vector behind x is read, too: zeros, say. out is not x. False if a square overflows or an element is not finite.
+     */
+    bool (*moments_of_groups)(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out);
+    /* Running means of the first of n elements, forward; how many is returned, and fewer are left than fill a tile.
+     * *sum is that of the 'count' elements before them and becomes that of all. Elements and results are f32 if
+     * 'narrow', else f64; out may be x. */
+    size_t (*means)(const void *x, size_t n, bool narrow, double count, double *sum, void *out);
+    /* out[0 .. count - 1] = the result of each group, as doubles; those without elements have none. Group i ends at
+     * offsets[i + 1] less offsets[0], which is n for the last one. False if one is not finite, if one is far longer
+     * than others, and on levels without masks. */
+    bool (*reduce_groups)(const void *x, const int8_t *heads, size_t n, const uint64_t *offsets, size_t count,
+                          tally_cpu_spread how, double *out);
     const tally_cpu_running_exps *running_exps;
+    tally_cpu_integer_exps *const *integer_exps; /* of 1, 2, 4 and 8 bytes; only with AVX-512, else NULL */
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
      * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
      */
@@ -122,7 +162,9 @@ typedef struct tally_cpu_scans {
     tally_cpu_truths *truths;
     tally_cpu_count *count; /* NULL on the baseline */
     tally_cpu_order *order;
-    const tally_cpu_follow *follow; /* by type, of 32 and 64 bits */
+    const tally_cpu_follow *follow;             /* by type, of 32 and 64 bits */
+    tally_cpu_minmax_columns *const *minmax;    /* by type; only with AVX-512, else NULL */
+    tally_cpu_places_of_columns *const *places; /* likewise; only with AVX-512, else NULL */
 } tally_cpu_scans;
 
 extern const tally_cpu_scans tally_cpu_scans_baseline;

@@ -257,9 +257,9 @@ ALWAYS_INLINE v_f32 shifted_exp_f32(v_f32 x, v_f32 m) {
     return SELECT_LANES(f32, (x == m), (v_f32){0} + 1.0f, exp_f32(x - m));
 }
 
-/* exp(x - m) of integers x <= m: the product of two numbers out of tables of eight, which fit in a register. Below -63
- * it is e^-63, at most 2^-90 of a sum that has an element m. */
-ALWAYS_INLINE v_f64 integer_exp(v_i64 x, v_i64 m) {
+/* e^-d of integers below 64, of which the lowest six bits count: the product of two numbers out of tables of eight,
+ * which fit in a register. */
+ALWAYS_INLINE v_f64 exp_of_distance(v_u64 d) {
     static const _Alignas(64) s_f64 low[8] = {0x1.0p+0,
                                               0x1.78b56362cef38p-2,
                                               0x1.152aaa3bf81ccp-3,
@@ -276,7 +276,6 @@ ALWAYS_INLINE v_f64 integer_exp(v_i64 x, v_i64 m) {
                                                0x1.39792499b1a24p-58,
                                                0x1.aebabae3a41b5p-70,
                                                0x1.27ec458c65e3cp-81};
-    const v_u64 d = min_u64((v_u64)m - (v_u64)x, (v_u64){0} + 63);
 #if defined(__AVX512F__)
     return _mm512_permutexvar_pd((__m512i)d, _mm512_load_pd(low)) *
            _mm512_permutexvar_pd((__m512i)(d >> 3), _mm512_load_pd(high));
@@ -287,6 +286,21 @@ ALWAYS_INLINE v_f64 integer_exp(v_i64 x, v_i64 m) {
     return value;
 #endif
 }
+
+/* exp(x - m) of integers x <= m. Below -63 it is e^-63, at most 2^-90 of a sum that has an element m. */
+ALWAYS_INLINE v_f64 integer_exp(v_i64 x, v_i64 m) {
+    return exp_of_distance(min_u64((v_u64)m - (v_u64)x, (v_u64){0} + 63));
+}
+
+/* The same of doubles that are whole. */
+#if defined(__AVX512F__)
+ALWAYS_INLINE v_f64 whole_exp_f64(v_f64 x, v_f64 m) {
+    return exp_of_distance((v_u64)(smaller_f64(m - x, (v_f64){0} + 63.0) + 0x1p52));
+}
+#else
+#define whole_exp_f64 exp_of_difference_f64
+#endif
+#define whole_exp_f32 exp_of_difference_f32
 
 /* s exp(m - l) + t exp(n - l), l being the larger of m and n. */
 ALWAYS_INLINE v_f64 sum_of_exps_f64(v_f64 m, v_f64 s, v_f64 n, v_f64 t) {

@@ -95,10 +95,18 @@ DEFINE_PLAIN_SUM(u64)
 
 /* ------------------------------------------------------------------------------------ wide sums ---------- */
 
+/* Sums of neighbouring lanes of 32 bits, in 64 bits. Those with a sign are first shifted up by 2^31. */
+ALWAYS_INLINE v_u64 pairs_u32(v_u32 x) {
+    return ((v_u64)x & UINT32_MAX) + ((v_u64)x >> 32);
+}
+ALWAYS_INLINE v_u64 pairs_i32(v_u32 x) {
+    return pairs_u32(x ^ UINT32_C(0x80000000)) - (UINT64_C(1) << 32);
+}
+
 /* Sums of 32-bit lanes without widening them. 'all' is the sum modulo 2^32, 'upper' the sum of only the upper 16 bits.
  * So all - upper * 2^16 is the sum of the lower 16 bits, which 32 bits hold for 2^16 elements. This takes three
  * instructions a vector; two widening loads and two additions take four. */
-#define DEFINE_SPLIT_SUM(tag, wide)                                                                                    \
+#define DEFINE_SPLIT_SUM(tag)                                                                                          \
     typedef struct split_sum_##tag {                                                                                   \
         v_u32 all;                                                                                                     \
         v_##tag upper;                                                                                                 \
@@ -111,15 +119,12 @@ DEFINE_PLAIN_SUM(u64)
         sum->all += other->all;                                                                                        \
         sum->upper += other->upper;                                                                                    \
     }                                                                                                                  \
-    ALWAYS_INLINE s_##wide split_total_##tag(const split_sum_##tag *sum) {                                             \
+    ALWAYS_INLINE v_u64 split_wide_##tag(const split_sum_##tag *sum) {                                                 \
         const v_u32 lower = sum->all - ((v_u32)sum->upper << 16);                                                      \
-        s_##wide total = 0;                                                                                            \
-        for (size_t l = 0; l < LANES_OF(s_u32); l++)                                                                   \
-            total += (s_##wide)sum->upper[l] * 65536 + (s_##wide)lower[l];                                             \
-        return total;                                                                                                  \
+        return (pairs_##tag((v_u32)sum->upper) << 16) + pairs_u32(lower);                                              \
     }
-DEFINE_SPLIT_SUM(i32, i64)
-DEFINE_SPLIT_SUM(u32, u64)
+DEFINE_SPLIT_SUM(i32)
+DEFINE_SPLIT_SUM(u32)
 
 /* ------------------------------------------------------------------------------------ moving lanes ------- */
 

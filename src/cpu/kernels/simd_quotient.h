@@ -46,6 +46,19 @@ ALWAYS_INLINE v_f64 roots_of_others(v_f64 root, __mmask8 others, v_f64 x, v_f64 
 }
 #endif
 
+/* By the processor's own instruction. */
+ALWAYS_INLINE v_f64 root_by_processor(v_f64 x) {
+#if defined(__AVX512F__)
+    return _mm512_sqrt_pd(x);
+#elif defined(__AVX2__)
+    return _mm256_sqrt_pd(x);
+#else
+    for (size_t l = 0; l < LANES_OF(s_f64); l++)
+        x[l] = __builtin_sqrt(x[l]);
+    return x;
+#endif
+}
+
 ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
 #if defined(__AVX512F__)
     /* Numbers from 2^-959 to the largest. Others are 0, infinite, NaN or negative, or the rest is not exact. */
@@ -61,12 +74,8 @@ ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
     }
     root = add_product_f64(root, add_product_f64(x, -root, root), half);
     return others ? roots_of_others(root, others, x, (v_f64){0} + 1.0) : root;
-#elif defined(__AVX2__)
-    return _mm256_sqrt_pd(x);
 #else
-    for (size_t l = 0; l < LANES_OF(s_f64); l++)
-        x[l] = __builtin_sqrt(x[l]);
-    return x;
+    return root_by_processor(x);
 #endif
 }
 

@@ -9,7 +9,7 @@
  * sign does not count. */
 #define IS_NAN(v)    ((v) != (v))
 #define IS_NO_NAN(v) 0
-#define DEFINE_FOR_TYPE(tag, IS_NAN)                                                                                   \
+#define DEFINE_INTERLEAVE(tag)                                                                                         \
     static void interleave_##tag(const void *first, const void *second, size_t n, void *target) {                      \
         const e_##tag *restrict a = first, *restrict b = second;                                                       \
         e_##tag *restrict to = target;                                                                                 \
@@ -17,24 +17,33 @@
             to[2 * i] = a[i];                                                                                          \
             to[2 * i + 1] = b[i];                                                                                      \
         }                                                                                                              \
-    }                                                                                                                  \
+    }
+#define DEFINE_EQUALS(tag, IS_NAN)                                                                                     \
     static void equals_##tag(const void *x, const void *after, const uint64_t *restrict numbers, size_t n,             \
                              int64_t *restrict places) {                                                               \
         const e_##tag *restrict a = x, *restrict b = after;                                                            \
         for (size_t i = 0; i < n; i++)                                                                                 \
             places[i] = ((a[i] == b[i]) | (IS_NAN(a[i]) & IS_NAN(b[i]))) ? (int64_t)numbers[i] : INT64_MAX;            \
     }
-DEFINE_FOR_TYPE(i32, IS_NO_NAN)
-DEFINE_FOR_TYPE(i64, IS_NO_NAN)
-DEFINE_FOR_TYPE(f32, IS_NAN)
-DEFINE_FOR_TYPE(f64, IS_NAN)
+DEFINE_INTERLEAVE(i8)
+DEFINE_INTERLEAVE(i16)
+DEFINE_INTERLEAVE(i32)
+DEFINE_INTERLEAVE(i64)
+DEFINE_EQUALS(i32, IS_NO_NAN)
+DEFINE_EQUALS(i64, IS_NO_NAN)
+DEFINE_EQUALS(f32, IS_NAN)
+DEFINE_EQUALS(f64, IS_NAN)
 
 extern const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
-#define ENTRY(tag)                                                                                                     \
-    { interleave_##tag, equals_##tag }
+#define ENTRY(bits, tag)                                                                                               \
+    { interleave_i##bits, equals_##tag }
+#define NARROW_ENTRY(bits)                                                                                             \
+    { interleave_i##bits, NULL }
 const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
-    [TALLY_I32] = ENTRY(i32), [TALLY_U32] = ENTRY(i32), [TALLY_I64] = ENTRY(i64),
-    [TALLY_U64] = ENTRY(i64), [TALLY_F32] = ENTRY(f32), [TALLY_F64] = ENTRY(f64),
+    [TALLY_I8] = NARROW_ENTRY(8),   [TALLY_U8] = NARROW_ENTRY(8), [TALLY_I16] = NARROW_ENTRY(16),
+    [TALLY_U16] = NARROW_ENTRY(16), [TALLY_I32] = ENTRY(32, i32), [TALLY_U32] = ENTRY(32, i32),
+    [TALLY_I64] = ENTRY(64, i64),   [TALLY_U64] = ENTRY(64, i64), [TALLY_F32] = ENTRY(32, f32),
+    [TALLY_F64] = ENTRY(64, f64),
 };
 
 /* Extremes hardly ever change, so most blocks are filled. Bits that are the same are values that are. */

@@ -44,7 +44,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FLUSH    SUM_FLUSH
 #define LANE_ABS abs
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32 && defined(__SSE2__)
-#define FAST_VECTORS "cpu/kernels/packed_sum.h"
+#define FAST_FOLD "cpu/kernels/packed_sum.h"
 #endif
 #define FAST_ROWS "cpu/kernels/rows.h"
 #if ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
@@ -63,7 +63,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define NARROW_PRODUCTS
 #endif
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32 && !(ELEMENT_BITS == 16 && !ELEMENT_IS_SIGNED) && defined(__AVX2__)
-#define FAST_VECTORS "cpu/kernels/packed_square.h"
+#define FAST_FOLD "cpu/kernels/packed_square.h"
 #endif
 #if ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
 #define COMPENSATES
@@ -110,7 +110,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FLUSH    NEVER
 #define LANE_ABS abs
 #if ELEMENT_IS_FLOAT && defined(__AVX2__)
-#define FAST_VECTORS "cpu/kernels/extremum.h"
+#define FAST_FOLD "cpu/kernels/extremum.h"
 #endif
 #include "cpu/kernels/fold.h"
 
@@ -121,7 +121,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FLUSH        NEVER
 #define LANE_ABS     MAGNITUDE_ABS
 #if ELEMENT_IS_FLOAT && (defined(__AVX512BW__) || (defined(__AVX2__) && ELEMENT_BITS < 64))
-#define FAST_VECTORS "cpu/kernels/magnitude.h"
+#define FAST_FOLD "cpu/kernels/magnitude.h"
 #endif
 #include "cpu/kernels/fold.h"
 
@@ -157,7 +157,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define STRICTLY  strict_
 #define IS_STRICT 1
 #if defined(__AVX2__)
-#define FAST_VECTORS "cpu/kernels/extremum.h"
+#define FAST_FOLD "cpu/kernels/extremum.h"
 #endif
 #include "cpu/kernels/fold.h"
 

@@ -14,9 +14,8 @@
 #undef C4
 #undef C5
 #undef NARROW_PRODUCTS
-#undef FAST_VECTORS
-#undef FAST_ROWS
 #undef FAST_FOLD
+#undef FAST_ROWS
 #undef FAST_COLUMNS
 #undef SORTS_LABELS
 #undef COMPENSATES

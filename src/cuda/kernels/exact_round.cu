@@ -77,6 +77,7 @@ template <class Limb> inline void give(Limb limb, void *memory, uint32 saw, uint
     top = __shfl_sync(ALL_LANES, top, 0);
     __syncwarp();
     uint64 check = 0;
+    int64 *words = (int64 *)to; /* which may be misaligned */
     for (int i = 1 + lane_of(); i < WORDS_COUNT; i += WARP) {
         int64 word = i == 1                   ? (int64)count
                      : i == 2                 ? (saw & SAW_PLUS_INFINITY) != 0
@@ -88,11 +89,11 @@ template <class Limb> inline void give(Limb limb, void *memory, uint32 saw, uint
                      : i < WORDS_COUNT - 1    ? (int64)squares[i - 6 - WORDS_DIGITS]
                                               : top_of_squares;
         check += weight_of(i) * (uint64)word;
-        store(&to->word[i], word);
+        store(words + i, word);
     }
     check = join_warp(check, [](uint64 a, uint64 b) { return a + b; });
     if (lane_of() == 0)
-        store(&to->word[0], (int64)check);
+        store(words, (int64)check);
     __syncwarp();
 }
 #else

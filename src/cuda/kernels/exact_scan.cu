@@ -12,7 +12,7 @@ enum { SAW_MINUS_ZERO = 16 };
 struct scan_window {
     int bottom;     /* the unit is 2^bottom */
     uint32 highest; /* the exponent's field that elements may have at most */
-    uint32 shift;   /* u is 2^(bottom + shift), see scan_in_window.cu */
+    uint32 shift;   /* u is 2^(bottom + shift), see window_levels.cu */
     uint32 levels;  /* in which most stretches are added up */
     uint32 refused; /* the sample or the initial value does not fit: the scan in it is left out */
     uint32 failed;  /* an element does not fit */
@@ -26,11 +26,11 @@ struct acc_t {
 };
 typedef acc_t lane_t;
 
-/* See scan_in_window.cu; elements and results have the same type then. */
+/* See window_levels.cu; elements and results have the same type then. */
 #define BY_BITS (OUT_BITS == 16 && SCAN_PRECISION <= 11 && !SKIPS_NAN)
 #define TAKES_F16 (BY_BITS && SCAN_PRECISION == 11)
 
-/* 2^FEW is more than a thread adds up of a tile's elements, see scan_in_window.cu. */
+/* 2^FEW is more than a thread adds up of a tile's elements, see window_levels.cu. */
 enum { FEW = sizeof(in_t) == 8 ? 5 : sizeof(in_t) == 4 ? 6 : SCAN_PRECISION == 8 ? 11 : 7 };
 
 #if IN_WINDOW

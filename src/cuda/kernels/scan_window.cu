@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) find_scan_window(wi
     const bool has_none = !highest;
     scan_window w = TAKES_F16 ? window_of(p.n + 1, LEAST_OF_F16, MOST_OF_F16)
                               : window_of(p.n + 1, has_none ? 1 : (int)lowest, has_none ? 1 : (int)highest);
-    const int lowest_of_one = w.bottom + (int)w.shift + BIAS + SCAN_PRECISION - 1; /* see scan_in_window.cu */
+    const int lowest_of_one = w.bottom + (int)w.shift + BIAS + SCAN_PRECISION - 1; /* see window_levels.cu */
     uint32 count = 0;
 #pragma unroll
     for (int k = 0; k < SAMPLED; k++)
