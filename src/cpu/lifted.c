@@ -338,8 +338,7 @@ enum {
     KEPT_ROWS = 16     /* of wide columns, which are scanned strip by strip: a cache reads ahead in so many */
 };
 
-/* Whether a kernel keeps the columns' extremes in registers. */
-static bool keeps_columns(const tally_cpu_plan *plan, uint64_t width) {
+bool tally_cpu_keeps_columns(const tally_cpu_plan *plan, uint64_t width) {
     if (plan->lifted.parts == TALLY_CPU_EXTREMES)
         return width >= LEAST_PAIRS && plan->device->scans->minmax[plan->lifted.type];
     return follows_place(plan) && width >= LEAST_PLACES && tally_cpu_places_kernel(plan, plan->lifted.type);
@@ -394,7 +393,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const bool folds_carry = folds_columns(plan, s->length);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     const uint64_t before = c->reverse ? s->length - s->index - s->rows : s->index;
-    if (keeps_columns(plan, width)) {
+    if (tally_cpu_keeps_columns(plan, width)) {
         scan_kept_columns(plan, s, block);
         return;
     }
@@ -449,7 +448,7 @@ enum {
 
 bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
     const tally_cpu_parts parts = plan->lifted.parts;
-    if (parts == TALLY_CPU_EXTREMES && keeps_columns(plan, inner))
+    if (parts == TALLY_CPU_EXTREMES && tally_cpu_keeps_columns(plan, inner))
         return true;
     if (!plan->lifted.scan || rows < (parts == TALLY_CPU_NUMBER ? FEW_ROWS : FEW_ROWS_OF_PAIRS))
         return false;
@@ -463,7 +462,7 @@ bool tally_cpu_lifts_whole_columns(const tally_cpu_plan *plan, uint64_t rows) {
     const bool halves = plan->lifted.folds_carry && tally_cpu_is_half(plan->base.computation.desc.in);
     return plan->lifted.scan && rows > 1 &&
            (plan->lifted.truths || follows_place(plan) || (halves && !folds_columns(plan, rows)) ||
-            (plan->lifted.parts == TALLY_CPU_EXTREMES && keeps_columns(plan, LEAST_PAIRS)));
+            (plan->lifted.parts == TALLY_CPU_EXTREMES && tally_cpu_keeps_columns(plan, LEAST_PAIRS)));
 }
 
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,

@@ -63,6 +63,9 @@ const void *tally_cpu_lift(const tally_cpu_plan *plan, const void *x, const void
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out);
 
+/* Whether a kernel keeps the extremes of so many columns in registers. */
+bool tally_cpu_keeps_columns(const tally_cpu_plan *plan, uint64_t width);
+
 /* Whether the next one is the faster way for so many rows and columns. */
 bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner);
 

@@ -421,8 +421,8 @@ static tally_status reduce(tally_cpu_plan *plan, reduction *r) {
         }
     }
     choose_packed(r);
-    r->few_rows =
-        !r->into && (r->packed || r->inner > 1) && tally_cpu_has_few_rows(plan, r->extent, most(r->packed, 1) * r->inner);
+    r->few_rows = !r->into && (r->packed || r->inner > 1) &&
+                  tally_cpu_has_few_rows(plan, r->extent, most(r->packed, 1) * r->inner);
     if (r->packed)
         return reduce_packed(plan, r);
     return r->inner == 1 ? reduce_groups(plan, r) : reduce_columns(plan, r);

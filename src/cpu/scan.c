@@ -512,7 +512,8 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     s->chunk = most(most(task, least(LEAST_ROWS * s->inner, whole)) / s->inner, 1);
     s->chunks = divide_up(s->extent, s->chunk);
     const uint64_t parts = least(s->inner / SHARED_COLUMNS, FEW_TILES);
-    const bool folds_much = tally_cpu_scans_spread(plan) || tally_cpu_scans_logsumexp(plan);
+    const bool folds_much =
+        tally_cpu_scans_spread(plan) || tally_cpu_scans_logsumexp(plan) || tally_cpu_keeps_columns(plan, s->inner);
     const bool by_columns = folds_much && s->chunks > 2 && parts > 1 && elements <= parts * whole;
     if (by_columns)
         tile_most = least(tile_most, round_up(divide_up(s->inner, parts), 8));

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from surveys.cases import parse # noqa: E402
 from surveys.gpu import Gpu # noqa: E402
 from surveys.host import load_helper # noqa: E402
-from tally import AXIS, INCLUSIVE, KEYS, Tally, arguments # noqa: E402
+from tally import AXIS, INCLUSIVE, KEYS, REDUCE, SEGMENTS, Tally, arguments # noqa: E402
 
 CASES = """
 sum/inclusive/all/f32/40003+1,3                              tiles whose results lie across vectors
@@ -123,8 +123,33 @@ def check_far_first(grouping, shape, keys=None):
     return None
 
 
+def check_crowded(op, form, n, segments, out):
+    """Nearly all of 2^24 and more segments are empty and lie in one place; a device in software has a limit of rounds."""
+    x, offsets = np.arange(n, dtype=np.uint8) % 2, np.full(segments + 1, n // 2, np.uint32)
+    offsets[0], offsets[-1] = 0, n
+    groups, kind = [x[:n // 2], x[n // 2:]], dict(u8=np.uint8, f16=np.float16)[out]
+    if form == INCLUSIVE:
+        want = np.concatenate([np.logical_or.accumulate(g) for g in groups]).astype(kind)
+    else:
+        want = np.full(segments, np.nan if op == "var" else 0, kind)
+        want[[0, -1]] = [dict(var=np.var, any=np.any)[op](g) for g in groups]
+    plan = device.tally.plan(op, "u8", form, SEGMENTS, out=out, index="u32")
+    fields = dict(x=device.place("x", x.nbytes), offsets=device.place("offsets", offsets.nbytes),
+                  out=device.place("out", want.nbytes), out_bytes=want.nbytes)
+    device.put(fields["x"], x)
+    device.put(fields["offsets"], offsets)
+    device.poison(fields["out"], want.nbytes)
+    device.tally.run(plan, arguments((1, n, 1, segments), **fields))
+    got = device.fetch(fields["out"], want.nbytes).view(kind)
+    device.tally.destroy(plan)
+    wrong = np.flatnonzero((got != want) & ~(np.isnan(got) & np.isnan(want)))
+    return f"{op} of {n} elements in {segments} segments: {len(wrong)} wrong, from {wrong[0]} on" if len(wrong) else None
+
+
 for wrong in (check_far_first(AXIS, (1, 3000, 1)), check_far_first(AXIS, (40, 60, 3)), check_far_first(AXIS, (1, 3000, 7)),
-              check_far_first(KEYS, (1, 3000, 1), np.zeros(3000, np.int32))):
+              check_far_first(KEYS, (1, 3000, 1), np.zeros(3000, np.int32)),
+              check_crowded("var", REDUCE, 5000, 17 << 20, "f16"), check_crowded("any", REDUCE, 19 << 20, 18 << 20, "u8"),
+              check_crowded("any", INCLUSIVE, 19 << 20, 18 << 20, "u8")):
     if wrong:
         failures += 1
         print(wrong)

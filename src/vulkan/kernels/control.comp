@@ -32,7 +32,8 @@ void clear_control() {
     begin_kernel();
     if (group_number() == 0 && THREAD == 0) {
         CONTROL.runs = wide(0);
-        CONTROL.not_bad = CONTROL.not_empty = CONTROL.refused = CONTROL.any_long = CONTROL.piece_count = 0;
+        CONTROL.not_bad = CONTROL.not_empty = CONTROL.refused = 0;
+        CONTROL.any_long = CONTROL.any_crowded = CONTROL.piece_count = 0;
     }
 }
 

@@ -21,9 +21,15 @@ shared uint head_bits[MARKED / 32];
 
 const uint KEYS_AHEAD = 4; /* vectors of keys, or offsets, that a thread has on their way */
 
-/* Whether there are more segments than elements, so that most are empty. A tile may have nearly all offsets then: each
- * position is looked for among them, and any workgroup gives empty segments. */
-#define IS_SPARSE (!BY_KEYS && less(p.extent, p_segments))
+/* Whether most segments are empty, or many in one place are. A tile may have nearly all offsets then, and any workgroup
+ * gives empty segments. Not for the kernel that marks segments. */
+#define IS_SPARSE (!BY_KEYS && (less(p.extent, p_segments) || CONTROL.any_crowded != 0))
+/* Whether positions have so many offsets that each is looked for among these. A search takes as long as this many offsets.
+ * Not tuned. */
+const uint OFFSETS_OF_SEARCH = 16;
+bool are_crowded(uint positions, wide from, wide to) {
+    return less(plus(from, times(positions, OFFSETS_OF_SEARCH)), to);
+}
 /* Whether a segment begins or ends at a position; 'e' is the first such offset. */
 bool has_offset(wide position, out wide e) {
     const wide offset = REVERSE ? minus(p.extent, position) : position;
@@ -32,8 +38,10 @@ bool has_offset(wide position, out wide e) {
 }
 
 void mark_segments(wide first, uint count, wide from, wide to) {
-    if (IS_SPARSE) {
+    if (are_crowded(count, from, to)) {
         wide e;
+        if (THREAD == 0)
+            atomicOr(CONTROL.any_crowded, 1u);
         for (uint i = THREAD; i < count; i += BLOCK)
             if (has_offset(plus(first, i), e))
                 atomicOr(head_bits[i >> 5], 1u << (i & 31u));

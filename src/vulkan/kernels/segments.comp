@@ -59,14 +59,23 @@ void open_segments() {
 shared uint long_count;
 shared uint long_segments[BLOCK];
 
-/* Long segments that end in a chunk, among those of 'BLOCK' offsets. */
-void close_some(uint chunk, wide offsets, wide last) {
-    const wide first = times(chunk, p.chunk), e = plus(offsets, THREAD);
+/* Number k of the offsets that are looked through: all from one on or, in a crowded chunk, the first offset at each
+ * position from one on. */
+bool is_looked_at(wide from, uint k, bool is_crowded, out wide e) {
+    const wide at = plus(from, k);
+    e = at;
+    return !is_crowded || has_offset(at, e);
+}
+
+/* Long segments that end in a chunk, among those of 'BLOCK' offsets or positions. */
+void close_some(uint chunk, wide from, wide last, bool is_crowded) {
+    const wide first = times(chunk, p.chunk);
+    wide e;
     barrier();
     if (THREAD == 0)
         long_count = 0;
     barrier();
-    if (e != wide(0) && !less(last, e)) {
+    if (is_looked_at(from, THREAD, is_crowded, e) && e != wide(0) && !less(last, e)) {
         const wide end = offset_at(e);
         if (less(first, end) && is_below(minus(end, first), p.chunk + 1) &&
             !is_below(minus(end, offset_at(minus(e, 1u))), p_most_short + 1))
@@ -74,8 +83,8 @@ void close_some(uint chunk, wide offsets, wide last) {
     }
     barrier();
     for (uint k = 0; k < long_count; k++) {
-        const wide last_of = plus(offsets, long_segments[k]), g = minus(last_of, 1u);
-        const wide begin = offset_at(g), end = offset_at(last_of), inside = most(begin, first);
+        is_looked_at(from, long_segments[k], is_crowded, e);
+        const wide g = minus(e, 1u), begin = offset_at(g), end = offset_at(e), inside = most(begin, first);
         acc_t acc = fold_together(inside, end.x - inside.x);
         if (THREAD == 0) {
             if (less(begin, first))
@@ -89,9 +98,14 @@ void close_segments() {
     if (CONTROL.refused != 0 || CONTROL.any_long == 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        const wide last = least(place_of(chunk + 1), p_segments);
-        for (wide offsets = place_of(chunk); !less(last, offsets); offsets = plus(offsets, BLOCK))
-            close_some(chunk, offsets, last);
+        const wide first = times(chunk, p.chunk), from = place_of(chunk), last = least(place_of(chunk + 1), p_segments);
+        if (are_crowded(p.chunk, from, last)) {
+            for (uint k = 1; k < p.chunk + 1; k += BLOCK)
+                close_some(chunk, plus(first, k), last, true);
+            continue;
+        }
+        for (wide offsets = from; !less(last, offsets); offsets = plus(offsets, BLOCK))
+            close_some(chunk, offsets, last, false);
     }
 }
 #else
