@@ -1,5 +1,5 @@
-/* Elements lifted for scans whose results have few bits: integers to numbers of 32 bits that wrap, or of as many as they
- * have themselves, floats to f32, any to truth values. */
+/* Elements lifted for scans whose results have few bits: integers to numbers of 32 bits that wrap, or of as many as
+ * they have themselves, floats to f32, any to truth values. */
 #include "cpu/kernels/lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
