@@ -92,7 +92,7 @@ static void check_task(void *job, size_t task, unsigned worker) {
     const uint64_t first = task * (uint64_t)CHECKED_AT_A_TIME, end = least(first + CHECKED_AT_A_TIME, s->count);
     const size_t bytes = tally_dtype_size(s->type);
     /* as they are: the ends were checked, so that a negative offset is followed by a smaller number */
-    if (!s->empty_is_error &&
+    if (s->uneven && !s->empty_is_error &&
         !s->runs.plan->device->level->decreases(tally_at(s->offsets, first, bytes), bytes, end - first))
         return;
     for (uint64_t i = first; i < end;) {

@@ -122,8 +122,10 @@ DEFINE_HAS_HEAD(u64)
         uint32_t count = 0, i = 0;                                                                                     \
         for (; i + A_WORD <= n; i += A_WORD)                                                                           \
             count += ones_of(word_##tag(key + i));                                                                     \
-        for (; i < n; i++)                                                                                             \
+        for (; i < n; i++) {                                                                                           \
+            NOT_IN_VECTORS(i); /* fewer than a word */                                                                 \
             count += key[i] != key[(int64_t)i - 1];                                                                    \
+        }                                                                                                              \
         return count;                                                                                                  \
     }                                                                                                                  \
     /* to[i] = keys[heads[i]] */                                                                                       \
@@ -140,12 +142,14 @@ DEFINE_HAS_HEAD(u64)
         uint32_t count = 0, i = 0;                                                                                     \
         for (; i + A_WORD <= n; i += A_WORD, marks++) {                                                                \
             const bool are_rare = count * KEYS_APART < i;                                                              \
-            *marks = are_rare && !has_head_##tag(key + i, A_WORD * sizeof *key) ? 0 : word_##tag(key + i);           \
+            *marks = are_rare && !has_head_##tag(key + i, A_WORD * sizeof *key) ? 0 : word_##tag(key + i);             \
             count += ones_of(*marks);                                                                                  \
         }                                                                                                              \
         *marks = 0;                                                                                                    \
-        for (uint32_t j = 0; i + j < n; j++)                                                                           \
+        for (uint32_t j = 0; i + j < n; j++) {                                                                         \
+            NOT_IN_VECTORS(j);                                                                                         \
             *marks |= (uint64_t)(key[i + j] != key[(int64_t)i + j - 1]) << j;                                          \
+        }                                                                                                              \
         return count + ones_of(*marks);                                                                                \
     }
 DEFINE_MARK(u8)

@@ -1,5 +1,6 @@
-/* Elements lifted for scans whose results have few bits: integers to numbers of 32 bits that wrap, floats to f32, any
- * to truth values, floats of 16 bits to integers of the same order. */
+/* Elements lifted for scans whose results have few bits: integers to numbers of 32 bits that wrap, or of as many as
+ * they have themselves, floats to f32, any to truth values. */
+#include "cpu/kernels/lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
@@ -71,25 +72,40 @@ tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid mono
                                                                       : NULL;
 }
 
-/* To as many bits as integers of 1 and 2 bytes have, where results have no more. */
+/* To as many bits as integers of 1 and 2 bytes have, where results have no more: products, or magnitudes of signed ones
+ * where there is no y. There is room for a vector behind 'to'. */
+extern tally_cpu_lift_32 *PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
+#if defined(__AVX2__)
 #define DEFINE_NARROW_LIFTS(bits)                                                                                      \
-    static void narrow_product_##bits(const void *x, const void *y, size_t n, void *lifted) {                          \
-        const e_u##bits *restrict a = x, *restrict b = y ? y : x;                                                      \
-        uint##bits##_t *restrict to = lifted;                                                                          \
-        for (size_t i = 0; i < n; i++)                                                                                 \
-            to[i] = (uint##bits##_t)(a[i] * b[i]);                                                                     \
+    static void lift_to_##bits(const char *x, const char *y, size_t n, char *to) {                                     \
+        for (size_t i = 0; i < n; i += VECTOR_BYTES) {                                                                 \
+            const size_t some = n - i < VECTOR_BYTES ? n - i : VECTOR_BYTES;                                           \
+            v_u##bits a, b;                                                                                            \
+            load_bytes(x + i, some, &a);                                                                               \
+            if (y)                                                                                                     \
+                load_bytes(y + i, some, &b);                                                                           \
+            a = y ? a * b : magnitudes_of_i##bits(a);                                                                  \
+            memcpy(to + i, &a, sizeof a);                                                                              \
+        }                                                                                                              \
     }                                                                                                                  \
-    static void narrow_magnitude_##bits(const void *x, const void *y, size_t n, void *lifted) {                        \
-        const e_i##bits *restrict a = x;                                                                               \
-        uint##bits##_t *restrict to = lifted;                                                                          \
+    static void narrow_product_##bits(const void *x, const void *y, size_t n, void *to) {                              \
+        lift_to_##bits(x, y ? y : x, n * sizeof(s_u##bits), to);                                                       \
+    }                                                                                                                  \
+    static void narrow_magnitude_##bits(const void *x, const void *y, size_t n, void *to) {                            \
         (void)y;                                                                                                       \
-        for (size_t i = 0; i < n; i++)                                                                                 \
-            to[i] = (uint##bits##_t)(a[i] < 0 ? -a[i] : a[i]);                                                         \
+        lift_to_##bits(x, NULL, n * sizeof(s_u##bits), to);                                                            \
     }
+ALWAYS_INLINE v_u8 magnitudes_of_i8(v_u8 x) {
+    const v_u8 sign = (v_u8)((v_i8)x < 0);
+    return (x ^ sign) - sign;
+}
+ALWAYS_INLINE v_u16 magnitudes_of_i16(v_u16 x) {
+    const v_u16 sign = (v_u16)((v_i16)x >> 15);
+    return (x ^ sign) - sign;
+}
 DEFINE_NARROW_LIFTS(8)
 DEFINE_NARROW_LIFTS(16)
 
-extern tally_cpu_lift_32 *PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
 tally_cpu_lift_32 *PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type) {
     const bool in_8 = type == TALLY_I8 || type == TALLY_U8, in_16 = type == TALLY_I16 || type == TALLY_U16;
     if (monoid == TALLY_MONOID_sumsq || monoid == TALLY_MONOID_dot)
@@ -98,6 +114,12 @@ tally_cpu_lift_32 *PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, )(tally_monoid 
         return NULL;
     return type == TALLY_I8 ? narrow_magnitude_8 : type == TALLY_I16 ? narrow_magnitude_16 : NULL;
 }
+#else
+tally_cpu_lift_32 *PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type) {
+    (void)monoid, (void)type;
+    return NULL;
+}
+#endif
 
 /* A vector at a time, where a comparison gives a bit for each lane. */
 #if defined(__AVX512BW__)
