@@ -428,7 +428,7 @@ static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
         tally_cpu_spread_groups(r->plan, element_at(r, r->x, first), g->heads, count, g->worker, result_at(r, first));
     else if (count)
         tally_cpu_logsumexp_groups(r->plan, element_at(r, r->x, first), g->heads, count, result_at(r, first));
-    memset(g->heads, 0, count + 1);
+    memset(g->heads, 0, round_up(count, TALLY_CPU_RUNNING_SLACK) + 1); /* those behind are set, too */
 }
 
 static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
