@@ -59,6 +59,27 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan);
 const void *tally_cpu_lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
                            tally_cpu_lifted_block *block);
 
+/* block->lifted[place ..] = n elements, lifted. */
+void tally_cpu_lift_to(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
+                       tally_cpu_lifted_block *block, uint64_t place);
+
+/* Elements of a block: more of those that are narrow. */
+static inline uint64_t tally_cpu_lifted_elements(const tally_cpu_plan *plan) {
+    const bool are_narrow = plan->lifted.parts == TALLY_CPU_NUMBER && plan->lifted.bytes < sizeof(uint32_t);
+    return plan->lifted.truths ? 8 * TALLY_CPU_LIFTED_BLOCK : (are_narrow ? 4 : 1) * TALLY_CPU_LIFTED_BLOCK;
+}
+
+/* The first element of a forward scan is its smallest, whatever it is, so its place is followed; from the back an equal
+ * one is a new place. */
+static inline bool tally_cpu_follows_place(const tally_cpu_plan *plan) {
+    return plan->lifted.parts == TALLY_CPU_PLACE && !plan->base.computation.reverse;
+}
+
+/* From the back: block->narrow = the number, in block->counts, of each element that is the smallest; of others, one
+ * that changes nothing. 'after' are the smallest ones after each. */
+void tally_cpu_find_places(const tally_cpu_plan *plan, const void *lifted, const void *after, uint64_t n,
+                           tally_cpu_lifted_block *block);
+
 /* As tally_cpu_scan_run. */
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out);
