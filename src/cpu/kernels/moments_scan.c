@@ -109,14 +109,32 @@ ALWAYS_INLINE bool scan_block(const void *x, size_t n, sums *s, double count, ta
     return true;
 }
 
+/* 4 KiB. (Means of 3235 rows of 4000 f64: 0.68 ns an element, 0.90 by blocks of 8.) */
+static size_t block_of_run(bool narrow) {
+    return narrow ? BLOCK : BLOCK / 2;
+}
+
+/* A block's stretches are gone through side by side, which no processor foresees: its lines are brought to the cache
+ * before. (Zen 5, ns an element, 3235 rows of 4000 f32, one thread:
+ * std 0.94 without, 0.55 if x is read, 0.42 with both. If all is in the cache, 0.35 and 0.37.) */
+ALWAYS_INLINE void bring_block(const volatile char *x, const char *out, size_t bytes) {
+    enum { LINE = 64 };
+    for (size_t at = 0; at < bytes; at += LINE)
+        (void)x[at];
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(out + at, 1);
+}
+
 static size_t moments(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out) {
     const size_t bytes = how.narrow ? sizeof(float) : sizeof(double);
     bool is_far = false;
     for (size_t done = 0; done < n;) {
-        const size_t most = block_after(acc->count, n - done, how.narrow, is_far),
+        const size_t rest = n - done < block_of_run(how.narrow) ? n - done : block_of_run(how.narrow);
+        const size_t most = block_after(acc->count, rest, how.narrow, is_far),
                      block = most < TILE ? most : most - most % TILE;
         const void *const from = (const char *)x + done * bytes;
         void *const to = (char *)out + done * bytes;
+        bring_block(from, to, block * bytes);
         sums s = begin(acc, how.narrow ? (double)*(const e_f32 *)from : *(const e_f64 *)from, how.narrow);
         if (how.narrow ? !scan_block(from, block, &s, acc->count, how, true, to)
                        : !scan_block(from, block, &s, acc->count, how, false, to)) {
@@ -137,9 +155,10 @@ static size_t moments(const void *x, size_t n, tally_cpu_spread how, tally_cpu_m
 static size_t means(const void *x, size_t n, bool narrow, double count, double *sum, void *out) {
     const size_t bytes = narrow ? sizeof(float) : sizeof(double), whole = n - n % TILE;
     for (size_t done = 0, block; done < whole; done += block) {
-        block = whole - done < BLOCK ? whole - done : (size_t)BLOCK;
+        block = whole - done < block_of_run(narrow) ? whole - done : block_of_run(narrow);
         const void *const from = (const char *)x + done * bytes;
         void *const to = (char *)out + done * bytes;
+        bring_block(from, to, block * bytes);
         if (narrow)
             scan_means_beside(from, block, sum, count + (double)done, true, to);
         else
