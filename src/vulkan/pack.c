@@ -176,8 +176,7 @@ static size_t pack_head(bytes *to) {
     uint32_t largest = 0;
     for (size_t k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
         put(to, words[k]);
-    for (uint32_t opcode; (opcode = tally_spirv_opcode(words[at])) != SpvOpFunction;
-         at += tally_spirv_length(words[at])) {
+    for (; tally_spirv_opcode(words[at]) != SpvOpFunction; at += tally_spirv_length(words[at])) {
         put_first(to, words[at]);
         for (uint32_t k = 1; k < tally_spirv_length(words[at]); k++)
             put(to, tally_vulkan_head_number(&largest, words[at + k]));
