@@ -8,6 +8,7 @@
 #define TALLY_CPU_MOMENTS_BESIDE_H
 
 #include "cpu/interleave.h"
+#include "cpu/kernels/moments_sums.h"
 #include "cpu/kernels/simd.h"
 #include "cpu/kernels/simd_quotient.h"
 
