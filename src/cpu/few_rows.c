@@ -183,8 +183,10 @@ static void keep_places(const tally_cpu_plan *plan, const void *x, uint64_t rows
     const uint64_t most_columns = converts ? least(COLUMNS, BLOCK / rows) : COLUMNS;
     for (uint64_t first = 0, columns; first < width; first += columns) {
         columns = least(width - first, most_columns);
-        if (columns < TALLY_CPU_LEAST_PLACES) /* the last ones, with some before them */
-            first -= TALLY_CPU_LEAST_PLACES - columns, columns = TALLY_CPU_LEAST_PLACES;
+        if (columns < TALLY_CPU_LEAST_PLACES) { /* the last ones, with some before them */
+            first -= TALLY_CPU_LEAST_PLACES - columns;
+            columns = TALLY_CPU_LEAST_PLACES;
+        }
         const void *const from = tally_at(x, first, c->in_bytes);
         if (converts)
             tally_cpu_convert_rows(plan, c->desc.in, type, from, rows, columns, stride, columns, block);

@@ -320,7 +320,7 @@ static bool has_room(const keys *k, const tally_args *args, uint64_t runs) {
            (!args->keys_out || args->keys_out_bytes / k->key_bytes >= runs);
 }
 
-/* The number of runs is told even if there is no room for them. */
+/* Fails if the outputs have no room for the runs. *args->count is their number in either case. */
 static tally_status check_room(const keys *k, const tally_args *args, uint64_t runs) {
     if (args->count)
         *args->count = runs;

@@ -1,5 +1,5 @@
 /* Scans of small planes, rows of columns, as they are: where a row fills a vector this takes less time than to pack
- * many of them side by side. Where elements are lifted, those of several planes are lifted together. */
+ * many of them side by side. Elements that have to be lifted are lifted for several planes at once. */
 #ifndef TALLY_CPU_PLANES_H
 #define TALLY_CPU_PLANES_H
 

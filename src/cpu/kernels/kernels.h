@@ -97,9 +97,9 @@ typedef struct tally_cpu_direct_scan {
     void (*scan)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
     /* 'rows' packed rows of 'extent' elements, a few vectors each, from *acc */
     void (*rows)(const void *x, size_t rows, size_t extent, tally_cpu_scan_options how, const void *acc, void *out);
-    /* 'width' columns of 'rows' rows that begin 'stride' elements apart, those of the results 'out_stride';
-     * before[width], output elements, is what came before and becomes what comes after; NULL: nothing came before, and
-     * what comes after does not count */
+    /* 'width' columns of 'rows' rows. Rows begin 'stride' elements apart, rows of results 'out_stride'. before[width]
+     * are the running values, as output elements: before the rows, and then after them. NULL: nothing came before, and
+     * nobody asks for what comes after */
     void (*columns)(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how, void *before,
                     size_t out_stride, void *out);
     /* n elements of neighbouring groups: heads[i] is -1 where a group begins in the direction of the scan, else 0. Each
