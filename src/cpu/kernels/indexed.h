@@ -207,10 +207,12 @@ ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, const size_t 
             place[s] = (better & row) | (~better & place[s]);
         }
     }
-    UNROLL_8 for (size_t s = 1; are_rows && s < STRIPS; s++) {
-        const NAME(places) better = NAME(better_lanes)(m, best[s], best[0]);
-        best[0] = (L_V)((better & (NAME(places))best[s]) | (~better & (NAME(places))best[0]));
-        place[0] = (better & (place[s] + (PASTE2(s_, PASTE2(MARK_OF_, LANE)))number[s])) | (~better & place[0]);
+    if (are_rows) {
+        UNROLL_8 for (size_t s = 1; s < STRIPS; s++) {
+            const NAME(places) better = NAME(better_lanes)(m, best[s], best[0]);
+            best[0] = (L_V)((better & (NAME(places))best[s]) | (~better & (NAME(places))best[0]));
+            place[0] = (better & (place[s] + (PASTE2(s_, PASTE2(MARK_OF_, LANE)))number[s])) | (~better & place[0]);
+        }
     }
     for (size_t s = 0; s < (are_rows ? 1 : STRIPS) && !(s > 0 && at[s] == at[s - 1]); s++) {
         A_T *const to = are_rows ? acc : acc + at[s];

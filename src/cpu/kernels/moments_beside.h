@@ -269,14 +269,14 @@ ALWAYS_INLINE size_t next_head(const uint64_t *bits, size_t at) {
     return at * 64 + (size_t)__builtin_ctzll(bits[at]);
 }
 
-/* The next heads of each lane from bit at[l] on, at least MARKED of them. */
-enum { MARKED = 56 };
+/* The next heads of each lane from bit at[l] on, MARKED of them. */
+enum { MARKED = 64 };
 ALWAYS_INLINE v_u64 next_heads(const uint64_t *bits, const size_t *at) {
     uint64_t words[LANES];
     v_u64 all;
     for (size_t l = 0; l < LANES; l++) {
-        memcpy(&words[l], (const char *)bits + at[l] / 8, sizeof words[l]);
-        words[l] >>= at[l] % 8;
+        const size_t word = at[l] / 64, bit = at[l] % 64;
+        words[l] = bits[word] >> bit | bits[word + 1] << 1 << (63 - bit);
     }
     memcpy(&all, words, sizeof all);
     return all;
