@@ -74,6 +74,8 @@ typedef struct tally_cpu_lifted {
     bool counts;      /* what is not 0 is counted by bytes in runs and groups (number.c) */
     bool by_order;    /* floats of 16 bits are lifted to integers of the same order, which are scanned */
     bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
+    tally_cpu_running_sums *sums; /* from elements to results at once (running_sums.c), or NULL; likewise: */
+    tally_cpu_sums_options sums_options;
 } tally_cpu_lifted;
 
 /* Logsumexps of integers that are long enough for look-ups (integer_exps.h). */

@@ -324,6 +324,7 @@ static bool moments_of_few_rows(const double *x, size_t rows, size_t width, tall
 
 extern const tally_cpu_running_exps PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, );
 void PASTE4(tally_cpu_fill, _, TALLY_LEVEL, )(const void *value, size_t bytes, size_t n, bool stream, void *to);
+void PASTE4(tally_cpu_stream, _, TALLY_LEVEL, )(const void *from, size_t bytes, void *to);
 uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, bool reverse, uint64_t first,
                                                     uint64_t before, uint64_t *counts);
 tally_cpu_number_groups PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, );
@@ -340,6 +341,9 @@ tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
 #endif
 tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
+extern tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+extern tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
 
@@ -363,6 +367,9 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
                                                .lift_narrow = PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, ),
                                                .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
+                                               .sums = PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, ),
+                                               .wide_sums = PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, ),
+                                               .stream = PASTE4(tally_cpu_stream, _, TALLY_LEVEL, ),
                                                .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
                                                .magnitudes = PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, ),
                                                .count = COUNT,

@@ -30,6 +30,19 @@ typedef struct tally_cpu_moments_strip {
 /* to[i] = x[i] lifted: the lowest 32 bits of integers, f32 of floats. There is room for a vector behind 'to' */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, void *to);
 
+/* Running sums, from elements to results; y: of products with its elements. *before, an f64 or an integer of 64 bits,
+ * is the sum before them and becomes the one after those that are done, which are returned: whole blocks from where the
+ * scan begins, up to one whose sum is not finite. out may be x. Means are of forward scans, 'index' is the first
+ * element's number. */
+typedef enum tally_cpu_sums_result { TALLY_CPU_SUMS, TALLY_CPU_MEANS, TALLY_CPU_ROOTS } tally_cpu_sums_result;
+typedef struct tally_cpu_sums_options {
+    bool reverse, exclusive, magnitudes, squares;
+    tally_cpu_sums_result result;
+    uint32_t index;
+} tally_cpu_sums_options;
+typedef size_t tally_cpu_running_sums(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before,
+                                      void *out);
+
 /* Where a running extreme came from: places[i] is an element's number where after[i], the extreme behind it, is not
  * before[i], else the place before it. 'place' is that of before[0]; the last one is returned. 'places' are i64 at any
  * address. */
@@ -161,6 +174,11 @@ typedef struct tally_cpu_scans {
     tally_cpu_lift_32 *(*lift_narrow)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
+    /* by type, with lanes of f32 and results of the same type, and with lanes of 64 bits and results of 64 bits, or f32
+     * of f32; only with AVX-512, else NULL */
+    tally_cpu_running_sums *const *sums, *const *wide_sums;
+    /* copies past the caches, to any address; without bytes, ends such copies */
+    void (*stream)(const void *from, size_t bytes, void *to);
     tally_cpu_truths *truths;
     tally_cpu_magnitudes *magnitudes;
     tally_cpu_count *count; /* NULL on the baseline */

@@ -1,0 +1,284 @@
+/* Running sums of elements, magnitudes, squares or products, and their means and roots, from elements to results
+ * without a stop in between.
+ *
+ * Where results are of 16 bits, or of f32 and no sum may be small, lanes are f32. What came before a block of 64
+ * elements is an f64, to which the block's total is added, so rounding does not add up. Other sums have lanes of 8
+ * bytes: a vector is scanned in three steps, in each of which the later half of a part adds what its earlier half came
+ * to, and four are under way at a time. */
+#include "cpu/kernels/lanes.h"
+#include "cpu/kernels/paste.h"
+#include "cpu/kernels/scans.h"
+#include "cpu/kernels/simd.h"
+#include "cpu/kernels/simd_quotient.h"
+#include "core/operator.h"
+
+extern tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+extern tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
+#if defined(__AVX512BW__)
+#define NAME(function)       PASTE2(function, sums)
+#define LANE                 f32
+#define L_V                  v_f32
+#define COMBINE(a, b)        ((void)numbers, (void)m, (a) + (b))
+#define COMBINE_BESIDE(a, b) ((void)numbers, (void)m, sum_beside_f32(a, b))
+#include "cpu/kernels/scan_blocks.h"
+
+enum { LANES = LANES_OF(s_f32), STEP = BLOCK_sums * LANES };
+
+ALWAYS_INLINE void store_f32_as_f32(v_f32 x, e_f32 *to) {
+    memcpy(to, &x, sizeof x);
+}
+/* No NaN is among these. */
+ALWAYS_INLINE void store_f32_as_f16(v_f32 x, e_f16 *to) {
+    const __m256i halves = _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    memcpy(to, &halves, sizeof halves);
+}
+ALWAYS_INLINE void store_f32_as_bf16(v_f32 x, e_bf16 *to) {
+    const v_u32 bits = (v_u32)x, rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    const __m256i halves = _mm512_cvtepi32_epi16((__m512i)rounded);
+    memcpy(to, &halves, sizeof halves);
+}
+
+/* The results of a vector of sums, of which the first is that of 'count' elements. */
+ALWAYS_INLINE v_f32 result_of(tally_cpu_sums_result result, v_f32 sums, v_u32 counts) {
+    if (result == TALLY_CPU_MEANS)
+        return sums / (v_f32)_mm512_cvtepu32_ps((__m512i)counts);
+    return result == TALLY_CPU_ROOTS ? (v_f32)_mm512_sqrt_ps(sums) : sums;
+}
+
+#define DEFINE_RUNNING_SUMS(tag)                                                                                       \
+    static size_t sums_of_##tag(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before,      \
+                                void *out) {                                                                           \
+        const tally_monoid m = TALLY_MONOID_sum;                                                                       \
+        const later_lanes_sums later = later_lanes_of_sums(how.reverse);                                               \
+        const v_f32 none = {0};                                                                                        \
+        const v_u32 kept = (how.magnitudes ? 0x7fffffff : 0xffffffff) + (v_u32){0};                                    \
+        const size_t blocks = n / STEP, first_at = how.reverse ? n - STEP : 0;                                         \
+        const ptrdiff_t step = how.reverse ? -(ptrdiff_t)STEP : STEP;                                                  \
+        const e_##tag *from = (const e_##tag *)x + first_at;                                                           \
+        const ptrdiff_t other = (const char *)y - (const char *)x;                                                     \
+        e_##tag *to = (e_##tag *)out + first_at;                                                                       \
+        bool reverse = how.reverse, exclusive = how.exclusive, multiplies = y != NULL, squares = how.squares;          \
+        tally_cpu_sums_result result = how.result;                                                                     \
+        block_sums first, second = {{none, none, none, none}, none, none}, third = second;                             \
+        double running;                                                                                                \
+        memcpy(&running, before, sizeof running);                                                                      \
+        v_u32 counts = how.index + 1 + unit_numbers();                                                                 \
+        v_f32 results[BLOCK_sums];                                                                                     \
+        size_t turn = 0;                                                                                               \
+        for (; turn < blocks + 2; turn++) {                                                                            \
+            NOT_IN_VECTORS(reverse); /* nor a loop for each form */                                                    \
+            NOT_IN_VECTORS(exclusive);                                                                                 \
+            NOT_IN_VECTORS(multiplies);                                                                                \
+            NOT_IN_VECTORS(squares);                                                                                   \
+            NOT_IN_VECTORS(result);                                                                                    \
+            UNROLL_8 for (size_t k = 0; k < BLOCK_sums; k++) {                                                         \
+                const v_u32 bits = (v_u32)load_f32_from_##tag(from + k * LANES);                                       \
+                first.r[k] = (v_f32)(bits & kept);                                                                     \
+            }                                                                                                          \
+            if (squares)                                                                                               \
+                UNROLL_8 for (size_t k = 0; k < BLOCK_sums; k++) first.r[k] *= first.r[k];                             \
+            if (multiplies) {                                                                                          \
+                const e_##tag *const factors = (const e_##tag *)((const char *)from + other);                          \
+                UNROLL_8 for (size_t k = 0; k < BLOCK_sums; k++) first.r[k] *=                                         \
+                    load_f32_from_##tag(factors + k * LANES);                                                          \
+            }                                                                                                          \
+            from += turn + 1 < blocks ? step : 0;                                                                      \
+            begin_block_sums(m, reverse, &first);                                                                      \
+            swap_totals_sums(m, 32, later.of_32, &second);                                                             \
+            swap_totals_sums(m, 4, later.of_4, &third);                                                                \
+            swap_totals_sums(m, 8, later.of_8, &third);                                                                \
+            const v_f32 start = (s_f32)running + third.before;                                                         \
+            const double total = third.total[0];                                                                       \
+            if (!(__builtin_fabs(total) < __builtin_inf())) /* f64 may have it, or it is NaN */                        \
+                break;                                                                                                 \
+            running += total;                                                                                          \
+            end_block_sums(m, reverse, exclusive, start, &third, results);                                             \
+            if (turn >= 2) {                                                                                           \
+                if (result != TALLY_CPU_SUMS)                                                                          \
+                    UNROLL_8 for (size_t k = 0; k < BLOCK_sums; k++, counts += LANES) results[k] =                     \
+                        result_of(result, results[k], counts);                                                         \
+                UNROLL_8 for (size_t k = 0; k < BLOCK_sums; k++) store_f32_as_##tag(results[k], to + k * LANES);       \
+                to += step;                                                                                            \
+            }                                                                                                          \
+            open_totals_sums(m, none, later.of_16, &first);                                                            \
+            third = second;                                                                                            \
+            second = first;                                                                                            \
+        }                                                                                                              \
+        memcpy(before, &running, sizeof running);                                                                      \
+        return turn < 2 ? 0 : (turn - 2) * STEP;                                                                       \
+    }
+DEFINE_RUNNING_SUMS(f16)
+DEFINE_RUNNING_SUMS(bf16)
+DEFINE_RUNNING_SUMS(f32)
+
+/* ---- lanes of 8 bytes ---- */
+
+enum { AT_ONCE = 4 }; /* vectors */
+
+/* Whose lanes take which other's sum in each step, and as the value before them; and the lane of the whole. */
+typedef struct moves {
+    __m512i second, third, before, last;
+    __mmask8 later[3], has_before;
+} moves;
+ALWAYS_INLINE moves moves_of(bool reverse) {
+    const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), one = _mm512_set1_epi64(1);
+    if (reverse)
+        return (moves){_mm512_set_epi64(6, 6, 6, 6, 2, 2, 2, 2),
+                       _mm512_set1_epi64(4),
+                       _mm512_add_epi64(lane, one),
+                       _mm512_setzero_si512(),
+                       {0x55, 0x33, 0x0f},
+                       0x7f};
+    return (moves){_mm512_set_epi64(5, 5, 5, 5, 1, 1, 1, 1),
+                   _mm512_set1_epi64(3),
+                   _mm512_sub_epi64(lane, one),
+                   _mm512_set1_epi64(7),
+                   {0xaa, 0xcc, 0xf0},
+                   0xfe};
+}
+
+ALWAYS_INLINE v_f64 step_f64(v_f64 x, __mmask8 later, v_f64 other) {
+    return _mm512_mask_add_pd(x, later, other, x);
+}
+ALWAYS_INLINE v_i64 step_i64(v_i64 x, __mmask8 later, v_i64 other) {
+    return (v_i64)_mm512_mask_add_epi64((__m512i)x, later, (__m512i)other, (__m512i)x);
+}
+ALWAYS_INLINE v_i64 product_wide(v_i64 x, v_i64 y) {
+    return x * y;
+}
+ALWAYS_INLINE v_i64 product_signed(v_i64 x, v_i64 y) { /* of elements of up to 32 bits */
+    return (v_i64)_mm512_mul_epi32((__m512i)x, (__m512i)y);
+}
+ALWAYS_INLINE v_i64 product_unsigned(v_i64 x, v_i64 y) {
+    return (v_i64)_mm512_mul_epu32((__m512i)x, (__m512i)y);
+}
+ALWAYS_INLINE v_f64 times_f64(v_f64 x, v_f64 y) {
+    return x * y;
+}
+ALWAYS_INLINE bool is_finite_f64(s_f64 x) {
+    return __builtin_fabs(x) < __builtin_inf();
+}
+ALWAYS_INLINE bool is_finite_i64(s_i64 x) {
+    (void)x;
+    return true;
+}
+
+/* The results of a turn, to where those of its first vector go; 'step' elements from one vector to the next. */
+ALWAYS_INLINE void put_f64(const v_f64 *results, tally_cpu_sums_result result, v_f64 count, ptrdiff_t step, e_f64 *to) {
+    UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++, count += (double)LANES_OF(s_f64)) {
+        const v_f64 v = result == TALLY_CPU_SUMS    ? results[k]
+                        : result == TALLY_CPU_MEANS ? results[k] / count
+                        : k % 2                     ? root_f64(results[k])
+                                                    : root_by_processor(results[k]); /* by other ports */
+        memcpy(to + k * step, &v, sizeof v);
+    }
+}
+ALWAYS_INLINE void put_f32(const v_f64 *results, tally_cpu_sums_result result, v_f64 count, ptrdiff_t step, e_f32 *to) {
+    UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++, count += (double)LANES_OF(s_f64)) {
+        const v_f64 v = result == TALLY_CPU_SUMS    ? results[k]
+                        : result == TALLY_CPU_MEANS ? near_quotient(results[k], count)
+                                                    : near_root(results[k]);
+        const __m256 narrow = _mm512_cvtpd_ps(v);
+        memcpy(to + k * step, &narrow, sizeof narrow);
+    }
+}
+ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v_f64 count, ptrdiff_t step, e_i64 *to) {
+    (void)result, (void)count;
+    UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++) memcpy(to + k * step, &results[k], sizeof results[k]);
+}
+
+#define DEFINE_WIDE_SUMS(tag, lane, out_tag, product)                                                                  \
+    static size_t sums_of_##tag(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before,      \
+                                void *out) {                                                                           \
+        enum { OWN_LANES = LANES_OF(s_##lane), OWN_STEP = AT_ONCE * OWN_LANES };                                       \
+        const moves to_others = moves_of(how.reverse);                                                                 \
+        const size_t turns = n / OWN_STEP, first_at = how.reverse ? n - OWN_LANES : 0;                                 \
+        const ptrdiff_t step = how.reverse ? -(ptrdiff_t)OWN_LANES : OWN_LANES;                                        \
+        const e_##tag *from = (const e_##tag *)x + first_at;                                                           \
+        const ptrdiff_t other = (const char *)y - (const char *)x;                                                     \
+        e_##out_tag *to = (e_##out_tag *)out + first_at;                                                               \
+        bool exclusive = how.exclusive, multiplies = y != NULL, squares = how.squares, magnitudes = how.magnitudes;    \
+        tally_cpu_sums_result result = how.result;                                                                     \
+        s_##lane started;                                                                                              \
+        memcpy(&started, before, sizeof started);                                                                      \
+        v_##lane running = started - (v_##lane){0}, v[AT_ONCE];                                                        \
+        v_f64 count = (double)how.index + 1 + numbers_f64();                                                           \
+        size_t turn = 0;                                                                                               \
+        for (; turn < turns; turn++) {                                                                                 \
+            NOT_IN_VECTORS(exclusive); /* nor a loop for each form */                                                  \
+            NOT_IN_VECTORS(multiplies);                                                                                \
+            NOT_IN_VECTORS(squares);                                                                                   \
+            NOT_IN_VECTORS(magnitudes);                                                                                \
+            NOT_IN_VECTORS(result);                                                                                    \
+            UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++) v[k] = load_##lane##_from_##tag(from + k * step);         \
+            if (magnitudes)                                                                                            \
+                UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = abs_##lane(v[k]);                                 \
+            if (squares)                                                                                               \
+                UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = product(v[k], v[k]);                              \
+            if (multiplies) {                                                                                          \
+                const e_##tag *const factors = (const e_##tag *)((const char *)from + other);                          \
+                UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++) v[k] =                                                \
+                    product(v[k], load_##lane##_from_##tag(factors + k * step));                                       \
+            }                                                                                                          \
+            UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] =                                                       \
+                step_##lane(v[k], to_others.later[0], (v_##lane)swapped_parts((v_u8)v[k], 8));                         \
+            UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = step_##lane(                                          \
+                v[k], to_others.later[1], (v_##lane)_mm512_permutexvar_epi64(to_others.second, (__m512i)v[k]));        \
+            UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = step_##lane(                                          \
+                v[k], to_others.later[2], (v_##lane)_mm512_permutexvar_epi64(to_others.third, (__m512i)v[k]));         \
+            v_##lane starts[AT_ONCE], after = running;                                                                 \
+            UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) {                                                            \
+                starts[k] = after;                                                                                     \
+                after += (v_##lane)_mm512_permutexvar_epi64(to_others.last, (__m512i)v[k]);                            \
+            }                                                                                                          \
+            if (!is_finite_##lane(after[0]))                                                                           \
+                break;                                                                                                 \
+            running = after;                                                                                           \
+            if (exclusive)                                                                                             \
+                UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] =                                                   \
+                    (v_##lane)_mm512_maskz_permutexvar_epi64(to_others.has_before, to_others.before, (__m512i)v[k]);   \
+            UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] += starts[k];                                           \
+            if (result == TALLY_CPU_SUMS)                                                                              \
+                put_##out_tag(v, TALLY_CPU_SUMS, count, step, to);                                                     \
+            else if (result == TALLY_CPU_MEANS)                                                                        \
+                put_##out_tag(v, TALLY_CPU_MEANS, count, step, to);                                                    \
+            else                                                                                                       \
+                put_##out_tag(v, TALLY_CPU_ROOTS, count, step, to);                                                    \
+            count += (double)OWN_STEP;                                                                                 \
+            from += AT_ONCE * step;                                                                                    \
+            to += AT_ONCE * step;                                                                                      \
+        }                                                                                                              \
+        started = running[0];                                                                                          \
+        memcpy(before, &started, sizeof started);                                                                      \
+        return turn * OWN_STEP;                                                                                        \
+    }
+
+ALWAYS_INLINE v_f64 numbers_f64(void) {
+    return (v_f64)_mm512_set_pd(7, 6, 5, 4, 3, 2, 1, 0);
+}
+#define load_i64_from_u8(p)  ((v_i64)load_u64_from_u8(p))
+#define load_i64_from_u16(p) ((v_i64)load_u64_from_u16(p))
+#define load_i64_from_u32(p) ((v_i64)load_u64_from_u32(p))
+#define sums_of_f32          wide_sums_of_f32
+DEFINE_WIDE_SUMS(f32, f64, f32, times_f64)
+#undef sums_of_f32
+DEFINE_WIDE_SUMS(f64, f64, f64, times_f64)
+DEFINE_WIDE_SUMS(i8, i64, i64, product_signed)
+DEFINE_WIDE_SUMS(i16, i64, i64, product_signed)
+DEFINE_WIDE_SUMS(i32, i64, i64, product_signed)
+DEFINE_WIDE_SUMS(i64, i64, i64, product_wide)
+DEFINE_WIDE_SUMS(u8, i64, i64, product_unsigned)
+DEFINE_WIDE_SUMS(u16, i64, i64, product_unsigned)
+DEFINE_WIDE_SUMS(u32, i64, i64, product_unsigned)
+
+tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
+    [TALLY_F16] = sums_of_f16, [TALLY_BF16] = sums_of_bf16, [TALLY_F32] = sums_of_f32};
+tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
+    [TALLY_F32] = wide_sums_of_f32, [TALLY_F64] = sums_of_f64, [TALLY_I8] = sums_of_i8, [TALLY_I16] = sums_of_i16,
+    [TALLY_I32] = sums_of_i32,      [TALLY_I64] = sums_of_i64, [TALLY_U8] = sums_of_u8, [TALLY_U16] = sums_of_u16,
+    [TALLY_U32] = sums_of_u32,      [TALLY_U64] = sums_of_i64};
+#else
+tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {0};
+tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {0};
+#endif
