@@ -221,27 +221,32 @@ static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void 
     const tally_computation *c = &plan->base.computation;
     const uint64_t most_elements = stream ? STREAMED_BYTES / c->out_bytes : n;
     tally_cpu_sums_options how = plan->lifted.sums_options;
-    double before = 0;
-    if (plan->lifted.carry == TALLY_F64)
-        memcpy(&before, carry, sizeof before);
-    if (n < LEAST_SUMMED || !(before - before == 0) || (how.result == TALLY_CPU_MEANS && index + n > UINT32_MAX))
+    const bool is_float = plan->lifted.carry == TALLY_F64;
+    uint64_t before[2] = {*carry, 0}; /* and what its rounding has left */
+    double parts[2] = {0};
+    if (is_float)
+        memcpy(parts, before, sizeof parts);
+    if (n < LEAST_SUMMED || !(parts[0] - parts[0] == 0) || (how.result == TALLY_CPU_MEANS && index + n > UINT32_MAX))
         return 0;
-    for (uint64_t done = 0, count, some;; done += some) {
-        count = least(n - done, most_elements);
-        if (count < SUMMED_AT_ONCE)
-            return done;
+    uint64_t done = 0;
+    for (uint64_t count, some; (count = least(n - done, most_elements)) >= SUMMED_AT_ONCE;) {
         const uint64_t first = c->reverse ? n - done - count : done;
         void *const results = tally_at_mutable(out, first, c->out_bytes), *const to = stream ? block->second : results;
         how.index = (uint32_t)(index + first);
         some =
-            plan->lifted.sums(tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, how, carry, to);
+            plan->lifted.sums(tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, how, before, to);
         const uint64_t at = c->reverse ? count - some : 0;
         if (stream)
             plan->device->scans->stream(tally_at(to, at, c->out_bytes), some * c->out_bytes,
                                         tally_at_mutable(results, at, c->out_bytes));
+        done += some;
         if (count - some >= SUMMED_AT_ONCE) /* a sum is not finite */
-            return done + some;
+            break;
     }
+    memcpy(parts, before, sizeof parts);
+    parts[0] += parts[1];
+    memcpy(carry, is_float ? (const void *)parts : before, sizeof *carry);
+    return done;
 }
 
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,

@@ -77,15 +77,17 @@ static void choose_sums(tally_cpu_plan *plan) {
         (!is_number && !is_mean && !is_root))
         return;
     if (!tally_dtype_is_float(in)) {
-        if (is_number && type == carry && plan->lifted.bytes == sizeof(uint64_t) && !tally_dtype_is_float(type) &&
-            !tally_dtype_is_float(c->desc.out) && c->out_bytes == sizeof(uint64_t))
+        const bool are_integers = !tally_dtype_is_float(type) && plan->lifted.bytes == sizeof(uint64_t);
+        const bool suits = is_mean ? c->desc.out == TALLY_F64 && c->in_bytes < sizeof(uint64_t)
+                                   : is_number && !tally_dtype_is_float(c->desc.out) && c->in_bytes == sizeof(uint64_t);
+        if (type == carry && are_integers && suits && c->out_bytes == sizeof(uint64_t))
             plan->lifted.sums = plan->device->scans->wide_sums[in];
     } else if (carry != TALLY_F64 || c->desc.out != in) {
         return;
     } else if (plan->lifted.folds_carry ||
                (tally_cpu_is_half(in) && c->desc.acc != TALLY_F64 && (is_mean || (is_root && in == TALLY_F16)))) {
         plan->lifted.sums = plan->device->scans->sums[in];
-    } else if (type == TALLY_F64 && (in == TALLY_F64 || (is_f32 && !is_root))) {
+    } else if (type == TALLY_F64 && (in == TALLY_F64 || (is_f32 && is_mean))) {
         plan->lifted.sums = plan->device->scans->wide_sums[in];
     }
     plan->lifted.sums_options = (tally_cpu_sums_options){
@@ -205,8 +207,8 @@ static void choose(tally_cpu_plan *plan) {
 
 void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
     choose(plan);
-    if (plan->lifted.scan && plan->lifted.parts == TALLY_CPU_NUMBER)
-        choose_sums(plan);
     plan->lifted.bytes = tally_dtype_size(plan->lifted.type);
     plan->lifted.second_bytes = tally_dtype_size(tally_cpu_second_type(plan));
+    if (plan->lifted.scan && plan->lifted.parts == TALLY_CPU_NUMBER)
+        choose_sums(plan);
 }

@@ -25,17 +25,23 @@ extern tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL,
 
 enum { LANES = LANES_OF(s_f32), STEP = BLOCK_sums * LANES };
 
-ALWAYS_INLINE void store_f32_as_f32(v_f32 x, e_f32 *to) {
-    memcpy(to, &x, sizeof x);
+/* Two vectors of results. No NaN is among them. */
+ALWAYS_INLINE void store_f32(const v_f32 *two, e_f32 *to) {
+    memcpy(to, two, 2 * sizeof *two);
 }
-/* No NaN is among these. */
-ALWAYS_INLINE void store_f32_as_f16(v_f32 x, e_f16 *to) {
-    const __m256i halves = _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    memcpy(to, &halves, sizeof halves);
+ALWAYS_INLINE void store_f16(const v_f32 *two, e_f16 *to) {
+    UNROLL_8 for (size_t k = 0; k < 2; k++) {
+        const __m256i halves = _mm512_cvtps_ph(two[k], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        memcpy(to + k * LANES, &halves, sizeof halves);
+    }
 }
-ALWAYS_INLINE void store_f32_as_bf16(v_f32 x, e_bf16 *to) {
-    const v_u32 bits = (v_u32)x, rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    const __m256i halves = _mm512_cvtepi32_epi16((__m512i)rounded);
+ALWAYS_INLINE void store_bf16(const v_f32 *two, e_bf16 *to) {
+    v_u32 rounded[2];
+    v_u16 upper;
+    for (size_t l = 0; l < LANES_OF(s_u16); l++)
+        upper[l] = (s_u16)(2 * l + 1);
+    UNROLL_8 for (size_t k = 0; k < 2; k++) rounded[k] = (v_u32)two[k] + 0x7fff + ((v_u32)two[k] >> 16 & 1);
+    const __m512i halves = _mm512_permutex2var_epi16((__m512i)rounded[0], (__m512i)upper, (__m512i)rounded[1]);
     memcpy(to, &halves, sizeof halves);
 }
 
@@ -89,7 +95,7 @@ ALWAYS_INLINE v_f32 result_of(tally_cpu_sums_result result, v_f32 sums, v_u32 co
             swap_totals_sums(m, 4, later.of_4, &third);                                                                \
             swap_totals_sums(m, 8, later.of_8, &third);                                                                \
             const v_f32 start = (s_f32)running + third.before;                                                         \
-            const double total = third.total[0];                                                                       \
+            const double total = third.total[0];            /* in every lane */                                        \
             if (!(__builtin_fabs(total) < __builtin_inf())) /* f64 may have it, or it is NaN */                        \
                 break;                                                                                                 \
             running += total;                                                                                          \
@@ -98,7 +104,7 @@ ALWAYS_INLINE v_f32 result_of(tally_cpu_sums_result result, v_f32 sums, v_u32 co
                 if (result != TALLY_CPU_SUMS)                                                                          \
                     UNROLL_8 for (size_t k = 0; k < BLOCK_sums; k++, counts += LANES) results[k] =                     \
                         result_of(result, results[k], counts);                                                         \
-                UNROLL_8 for (size_t k = 0; k < BLOCK_sums; k++) store_f32_as_##tag(results[k], to + k * LANES);       \
+                UNROLL_8 for (size_t k = 0; k < BLOCK_sums; k += 2) store_##tag(results + k, to + k * LANES);          \
                 to += step;                                                                                            \
             }                                                                                                          \
             open_totals_sums(m, none, later.of_16, &first);                                                            \
@@ -114,7 +120,9 @@ DEFINE_RUNNING_SUMS(f32)
 
 /* ---- lanes of 8 bytes ---- */
 
-enum { AT_ONCE = 4 }; /* vectors */
+/* Vectors, and turns of so many after which a sum and what its rounding has left are joined: rounding does not add up.
+ */
+enum { AT_ONCE = 4, TURNS_APART = 16 };
 
 /* Whose lanes take which other's sum in each step, and as the value before them; and the lane of the whole. */
 typedef struct moves {
@@ -144,31 +152,26 @@ ALWAYS_INLINE v_f64 step_f64(v_f64 x, __mmask8 later, v_f64 other) {
 ALWAYS_INLINE v_i64 step_i64(v_i64 x, __mmask8 later, v_i64 other) {
     return (v_i64)_mm512_mask_add_epi64((__m512i)x, later, (__m512i)other, (__m512i)x);
 }
-ALWAYS_INLINE v_i64 product_wide(v_i64 x, v_i64 y) {
-    return x * y;
+/* A running sum and what has come since, joined. */
+ALWAYS_INLINE void join_f64(v_f64 *running, v_f64 *local) {
+    const v_f64 sum = *running + *local, part = sum - *running, rest = (*running - (sum - part)) + (*local - part);
+    *running = sum;
+    *local = SELECT_LANES(f64, (rest == rest), rest, (v_f64){0}); /* an infinite sum leaves nothing */
 }
-ALWAYS_INLINE v_i64 product_signed(v_i64 x, v_i64 y) { /* of elements of up to 32 bits */
-    return (v_i64)_mm512_mul_epi32((__m512i)x, (__m512i)y);
+ALWAYS_INLINE void join_i64(v_i64 *running, v_i64 *local) {
+    *running += *local;
+    *local = (v_i64){0};
 }
-ALWAYS_INLINE v_i64 product_unsigned(v_i64 x, v_i64 y) {
-    return (v_i64)_mm512_mul_epu32((__m512i)x, (__m512i)y);
-}
-ALWAYS_INLINE v_f64 times_f64(v_f64 x, v_f64 y) {
-    return x * y;
-}
-ALWAYS_INLINE bool is_finite_f64(s_f64 x) {
-    return __builtin_fabs(x) < __builtin_inf();
-}
-ALWAYS_INLINE bool is_finite_i64(s_i64 x) {
-    (void)x;
-    return true;
+
+ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
+    return SELECT_LANES(f64, (x == x), x, (v_f64){0} + __builtin_nan(""));
 }
 
 /* The results of a turn, to where those of its first vector go; 'step' elements from one vector to the next. */
 ALWAYS_INLINE void put_f64(const v_f64 *results, tally_cpu_sums_result result, v_f64 count, ptrdiff_t step, e_f64 *to) {
     UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++, count += (double)LANES_OF(s_f64)) {
         const v_f64 v = result == TALLY_CPU_SUMS    ? results[k]
-                        : result == TALLY_CPU_MEANS ? results[k] / count
+                        : result == TALLY_CPU_MEANS ? without_payload(results[k] / count)
                         : k % 2                     ? root_f64(results[k])
                                                     : root_by_processor(results[k]); /* by other ports */
         memcpy(to + k * step, &v, sizeof v);
@@ -176,19 +179,22 @@ ALWAYS_INLINE void put_f64(const v_f64 *results, tally_cpu_sums_result result, v
 }
 ALWAYS_INLINE void put_f32(const v_f64 *results, tally_cpu_sums_result result, v_f64 count, ptrdiff_t step, e_f32 *to) {
     UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++, count += (double)LANES_OF(s_f64)) {
-        const v_f64 v = result == TALLY_CPU_SUMS    ? results[k]
-                        : result == TALLY_CPU_MEANS ? near_quotient(results[k], count)
-                                                    : near_root(results[k]);
+        const v_f64 v = result == TALLY_CPU_SUMS ? results[k] : without_payload(near_quotient(results[k], count));
         const __m256 narrow = _mm512_cvtpd_ps(v);
         memcpy(to + k * step, &narrow, sizeof narrow);
     }
 }
 ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v_f64 count, ptrdiff_t step, e_i64 *to) {
-    (void)result, (void)count;
-    UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++) memcpy(to + k * step, &results[k], sizeof results[k]);
+    UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++, count += (double)LANES_OF(s_f64)) {
+        const v_f64 sums = (v_f64)_mm512_cvtepi64_pd((__m512i)results[k]); /* of fewer than 2^32 elements of 32 bits */
+        const v_i64 v = result == TALLY_CPU_SUMS ? results[k] : (v_i64)(sums / count);
+        memcpy(to + k * step, &v, sizeof v);
+    }
 }
 
-#define DEFINE_WIDE_SUMS(tag, lane, out_tag, product)                                                                  \
+/* 'lifts': elements may be multiplied, or their magnitudes taken. 'apart': what has come since the last join is a sum
+ * of its own, as results have all bits of a lane of floats. */
+#define DEFINE_WIDE_SUMS(tag, lane, out_tag, lifts, apart)                                                             \
     static size_t sums_of_##tag(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before,      \
                                 void *out) {                                                                           \
         enum { OWN_LANES = LANES_OF(s_##lane), OWN_STEP = AT_ONCE * OWN_LANES };                                       \
@@ -200,9 +206,11 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
         e_##out_tag *to = (e_##out_tag *)out + first_at;                                                               \
         bool exclusive = how.exclusive, multiplies = y != NULL, squares = how.squares, magnitudes = how.magnitudes;    \
         tally_cpu_sums_result result = how.result;                                                                     \
-        s_##lane started;                                                                                              \
-        memcpy(&started, before, sizeof started);                                                                      \
-        v_##lane running = started - (v_##lane){0}, v[AT_ONCE];                                                        \
+        s_##lane started[2];                                                                                           \
+        memcpy(started, before, sizeof started);                                                                       \
+        v_##lane running = started[0] - (v_##lane){0}, local = started[1] - (v_##lane){0}, v[AT_ONCE];                 \
+        if (!apart)                                                                                                    \
+            local = running, running = (v_##lane){0};                                                                  \
         v_f64 count = (double)how.index + 1 + numbers_f64();                                                           \
         size_t turn = 0;                                                                                               \
         for (; turn < turns; turn++) {                                                                                 \
@@ -212,14 +220,13 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
             NOT_IN_VECTORS(magnitudes);                                                                                \
             NOT_IN_VECTORS(result);                                                                                    \
             UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++) v[k] = load_##lane##_from_##tag(from + k * step);         \
-            if (magnitudes)                                                                                            \
+            if (lifts && magnitudes)                                                                                   \
                 UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = abs_##lane(v[k]);                                 \
-            if (squares)                                                                                               \
-                UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = product(v[k], v[k]);                              \
-            if (multiplies) {                                                                                          \
+            if (lifts && squares)                                                                                      \
+                UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = v[k] * v[k];                                      \
+            if (lifts && multiplies) {                                                                                 \
                 const e_##tag *const factors = (const e_##tag *)((const char *)from + other);                          \
-                UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++) v[k] =                                                \
-                    product(v[k], load_##lane##_from_##tag(factors + k * step));                                       \
+                UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++) v[k] *= load_##lane##_from_##tag(factors + k * step); \
             }                                                                                                          \
             UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] =                                                       \
                 step_##lane(v[k], to_others.later[0], (v_##lane)swapped_parts((v_u8)v[k], 8));                         \
@@ -227,21 +234,20 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
                 v[k], to_others.later[1], (v_##lane)_mm512_permutexvar_epi64(to_others.second, (__m512i)v[k]));        \
             UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = step_##lane(                                          \
                 v[k], to_others.later[2], (v_##lane)_mm512_permutexvar_epi64(to_others.third, (__m512i)v[k]));         \
-            v_##lane starts[AT_ONCE], after = running;                                                                 \
+            v_##lane starts[AT_ONCE];                                                                                  \
             UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) {                                                            \
-                starts[k] = after;                                                                                     \
-                after += (v_##lane)_mm512_permutexvar_epi64(to_others.last, (__m512i)v[k]);                            \
+                starts[k] = apart ? running + local : local;                                                           \
+                local += (v_##lane)_mm512_permutexvar_epi64(to_others.last, (__m512i)v[k]);                            \
             }                                                                                                          \
-            if (!is_finite_##lane(after[0]))                                                                           \
-                break;                                                                                                 \
-            running = after;                                                                                           \
+            if (apart && turn % TURNS_APART == TURNS_APART - 1)                                                        \
+                join_##lane(&running, &local);                                                                         \
             if (exclusive)                                                                                             \
                 UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] =                                                   \
                     (v_##lane)_mm512_maskz_permutexvar_epi64(to_others.has_before, to_others.before, (__m512i)v[k]);   \
             UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] += starts[k];                                           \
             if (result == TALLY_CPU_SUMS)                                                                              \
                 put_##out_tag(v, TALLY_CPU_SUMS, count, step, to);                                                     \
-            else if (result == TALLY_CPU_MEANS)                                                                        \
+            else if (result == TALLY_CPU_MEANS || !lifts)                                                              \
                 put_##out_tag(v, TALLY_CPU_MEANS, count, step, to);                                                    \
             else                                                                                                       \
                 put_##out_tag(v, TALLY_CPU_ROOTS, count, step, to);                                                    \
@@ -249,8 +255,10 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
             from += AT_ONCE * step;                                                                                    \
             to += AT_ONCE * step;                                                                                      \
         }                                                                                                              \
-        started = running[0];                                                                                          \
-        memcpy(before, &started, sizeof started);                                                                      \
+        join_##lane(&running, &local);                                                                                 \
+        started[0] = running[0];                                                                                       \
+        started[1] = local[0];                                                                                         \
+        memcpy(before, started, sizeof started);                                                                       \
         return turn * OWN_STEP;                                                                                        \
     }
 
@@ -261,16 +269,16 @@ ALWAYS_INLINE v_f64 numbers_f64(void) {
 #define load_i64_from_u16(p) ((v_i64)load_u64_from_u16(p))
 #define load_i64_from_u32(p) ((v_i64)load_u64_from_u32(p))
 #define sums_of_f32          wide_sums_of_f32
-DEFINE_WIDE_SUMS(f32, f64, f32, times_f64)
+DEFINE_WIDE_SUMS(f32, f64, f32, false, false)
 #undef sums_of_f32
-DEFINE_WIDE_SUMS(f64, f64, f64, times_f64)
-DEFINE_WIDE_SUMS(i8, i64, i64, product_signed)
-DEFINE_WIDE_SUMS(i16, i64, i64, product_signed)
-DEFINE_WIDE_SUMS(i32, i64, i64, product_signed)
-DEFINE_WIDE_SUMS(i64, i64, i64, product_wide)
-DEFINE_WIDE_SUMS(u8, i64, i64, product_unsigned)
-DEFINE_WIDE_SUMS(u16, i64, i64, product_unsigned)
-DEFINE_WIDE_SUMS(u32, i64, i64, product_unsigned)
+DEFINE_WIDE_SUMS(f64, f64, f64, true, true)
+DEFINE_WIDE_SUMS(i8, i64, i64, false, false)
+DEFINE_WIDE_SUMS(i16, i64, i64, false, false)
+DEFINE_WIDE_SUMS(i32, i64, i64, false, false)
+DEFINE_WIDE_SUMS(i64, i64, i64, true, false)
+DEFINE_WIDE_SUMS(u8, i64, i64, false, false)
+DEFINE_WIDE_SUMS(u16, i64, i64, false, false)
+DEFINE_WIDE_SUMS(u32, i64, i64, false, false)
 
 tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
     [TALLY_F16] = sums_of_f16, [TALLY_BF16] = sums_of_bf16, [TALLY_F32] = sums_of_f32};

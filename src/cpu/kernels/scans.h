@@ -30,10 +30,10 @@ typedef struct tally_cpu_moments_strip {
 /* to[i] = x[i] lifted: the lowest 32 bits of integers, f32 of floats. There is room for a vector behind 'to' */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, void *to);
 
-/* Running sums, from elements to results; y: of products with its elements. *before, an f64 or an integer of 64 bits,
- * is the sum before them and becomes the one after those that are done, which are returned: whole blocks from where the
- * scan begins, up to one whose sum is not finite. out may be x. Means are of forward scans, 'index' is the first
- * element's number. */
+/* Running sums, from elements to results; y: of products with its elements. before[0], an f64 or an integer of 64 bits,
+ * is the sum before them, and before[1] what its rounding has left; they become those after the elements that are done,
+ * which are returned: whole blocks from where the scan begins, up to one whose sum f32 may not have. out may be x.
+ * Means are of forward scans, 'index' is the first element's number. */
 typedef enum tally_cpu_sums_result { TALLY_CPU_SUMS, TALLY_CPU_MEANS, TALLY_CPU_ROOTS } tally_cpu_sums_result;
 typedef struct tally_cpu_sums_options {
     bool reverse, exclusive, magnitudes, squares;
