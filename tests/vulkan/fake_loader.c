@@ -11,7 +11,7 @@
  *              known
  *   small      workgroups of 128, 16 KB of shared memory
  *   unmakeable, no_compute, no_mapped   a device that does not open, without queues that compute, without memory that
- *              the host sees
+ *              the host sees; "no_1_2": without the functions that came with Vulkan 1.2
  *   full, unmappable, lost, lost_waiting, no_kernels, no_recording, no_fence   what calls to the device answer
  *   idle       dispatches do nothing
  *   takes_kernels   kernels are taken and not compiled, for plans that are not run
@@ -137,8 +137,7 @@ static VkResult fake_begin(VkCommandBuffer buffer, const VkCommandBufferBeginInf
 
 static VkResult fake_fence(VkDevice device, const VkFenceCreateInfo *info, const VkAllocationCallbacks *callbacks,
                            VkFence *fence) {
-    return plays("no_fence") ? VK_ERROR_OUT_OF_HOST_MEMORY
-                             : REAL_DEVICE(vkCreateFence)(device, info, callbacks, fence);
+    return plays("no_fence") ? VK_ERROR_OUT_OF_HOST_MEMORY : REAL_DEVICE(vkCreateFence)(device, info, callbacks, fence);
 }
 
 static VkResult fake_wait(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all, uint64_t nanoseconds) {
@@ -283,6 +282,8 @@ static PFN_vkVoidFunction fake_device_function(VkDevice device, const char *name
     real_submit = REAL_DEVICE(vkQueueSubmit);
     real_dispatch = REAL_DEVICE(vkCmdDispatch);
     real_begin = REAL_DEVICE(vkBeginCommandBuffer);
+    if (plays("no_1_2") && strcmp(name, "vkGetBufferDeviceAddress") == 0)
+        return NULL;
     PFN_vkVoidFunction fake = find(name, true);
     return fake ? fake : real_device(device, name);
 }

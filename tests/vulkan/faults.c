@@ -262,6 +262,7 @@ static void a_device_that_is_there_but_does_not_open(void **state) {
     assert_says(open_where("unmakeable", "vulkan:0"), TALLY_DEVICE_FAILED, "VK_ERROR_INITIALIZATION_FAILED");
     assert_says(open_where("no_compute", "vulkan:0"), TALLY_NO_DEVICE, "no queue that computes");
     assert_says(open_where("no_mapped", "vulkan:0"), TALLY_UNSUPPORTED, "no memory that the host can map");
+    assert_says(open_where("no_1_2", "vulkan:0"), TALLY_DEVICE_FAILED, "no function vkGetBufferDeviceAddress");
 }
 
 static void no_identity(void *context, void *acc) {
