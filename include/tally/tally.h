@@ -112,7 +112,7 @@ typedef enum tally_op {
     TALLY_DOT,           /* sum of x * y, two inputs; out as TALLY_SUM */
     TALLY_LOGSUMEXP,     /* log of the sum of exp(x), without overflow; out as TALLY_MEAN; of nothing -inf */
     TALLY_SKEWNESS,      /* third moment over std^3; ddof 0: biased, else unbiased; NaN if all are equal; out as MEAN */
-    TALLY_KURTOSIS,      /* fourth, less 3 (Fisher), as SciPy's kurtosis; likewise. NaN where all elements are equal */
+    TALLY_KURTOSIS,      /* fourth moment over std^4, less 3 (Fisher), as SciPy's kurtosis; otherwise likewise */
     TALLY_USER,          /* the descriptor's own monoid */
     TALLY_OP_COUNT
 } tally_op;
