@@ -401,7 +401,7 @@ enum {
     SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
     SHORT_SPREAD = 60,
     SHORT_WIDE_SPREAD = 120,
-    SHORT_SPREAD_BY_MASKS = 150
+    SHORT_SPREAD_BY_MASKS = 200
 };
 
 static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
@@ -449,8 +449,12 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
     uint64_t room[TALLY_CPU_BATCH];
     boundaries b = {
         .level = r->plan->device->level, .stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
-    gathered g = {r, reverse, worker, {0}};
+    gathered g;
     const uint64_t most_elements = tally_cpu_scans_spread(r->plan) ? TALLY_CPU_GROUPS_BLOCK : TALLY_CPU_SPREAD_BLOCK;
+    g.runs = r;
+    g.reverse = reverse;
+    g.worker = worker;
+    memset(g.heads, 0, least(s->end - s->begin, most_elements) + 1);
     uint64_t at = reverse ? s->end : s->begin, count = 0;
     for (uint64_t k = 0; k <= s->boundaries;) {
         /* pieces k .. , which end at the boundaries that are read; the last one ends where the stretch does */
