@@ -13,73 +13,15 @@ tally_cpu_first_equal_for PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, );
 
 #if defined(__AVX512BW__)
 #include "cpu/kernels/narrow_lanes.h"
+#include "cpu/kernels/trees.h"
 
-typedef enum operation {
-    OR,
-    XOR,
-    LARGER,
-    ADD,
-    MULTIPLY,
-    ADD_FLOATS,
-    MULTIPLY_FLOATS,
-    SMALLER_FLOAT, /* or NaN */
-    LARGER_FLOAT,
-    SMALLER_NUMBER, /* of numbers none of which is NaN, in a third of the instructions */
-    LARGER_NUMBER
-} operation;
+enum { MOST_LANES = 64 };
 
-/* What all functions take: op and bytes, a number's, are constants where they are inlined. */
-typedef struct tree {
-    operation op;
-    size_t bytes;
-    v_u8 flip, fill; /* of loads: the identity, flipped */
-} tree;
-
-#define BY_BYTES(bytes, function, a, b)                                                                                \
-    ((bytes) == 1   ? (v_u8)function##_u8((v_u8)(a), (v_u8)(b))                                                        \
-     : (bytes) == 2 ? (v_u8)function##_u16((v_u16)(a), (v_u16)(b))                                                     \
-     : (bytes) == 4 ? (v_u8)function##_u32((v_u32)(a), (v_u32)(b))                                                     \
-                    : (v_u8)function##_u64((v_u64)(a), (v_u64)(b)))
-#define OF_FLOATS(bytes, expression_32, expression_64) ((bytes) == 4 ? (v_u8)(expression_32) : (v_u8)(expression_64))
-
-ALWAYS_INLINE v_u8 combined(const tree *t, v_u8 a, v_u8 b) {
-    switch (t->op) {
-    case OR:
-        return a | b;
-    case XOR:
-        return a ^ b;
-    case LARGER:
-        return BY_BYTES(t->bytes, max, a, b);
-    case ADD:
-        return OF_FLOATS(t->bytes, (v_u32)a + (v_u32)b, (v_u64)a + (v_u64)b);
-    case MULTIPLY:
-        return OF_FLOATS(t->bytes, (v_u32)a * (v_u32)b, (v_u64)a * (v_u64)b);
-    case ADD_FLOATS:
-        return OF_FLOATS(t->bytes, (v_f32)a + (v_f32)b, (v_f64)a + (v_f64)b);
-    case MULTIPLY_FLOATS:
-        return OF_FLOATS(t->bytes, (v_f32)a * (v_f32)b, (v_f64)a * (v_f64)b);
-    case SMALLER_FLOAT:
-        return OF_FLOATS(t->bytes, min_f32((v_f32)a, (v_f32)b), min_f64((v_f64)a, (v_f64)b));
-    case LARGER_FLOAT:
-        return OF_FLOATS(t->bytes, max_f32((v_f32)a, (v_f32)b), max_f64((v_f64)a, (v_f64)b));
-    case SMALLER_NUMBER:
-        return OF_FLOATS(t->bytes, smaller_f32((v_f32)a, (v_f32)b), smaller_f64((v_f64)a, (v_f64)b));
-    default:
-        return OF_FLOATS(t->bytes, larger_f32((v_f32)a, (v_f32)b), larger_f64((v_f64)a, (v_f64)b));
-    }
-}
-
-/* Numbers where the mask has ones, elsewhere the identity. gcc would load the mask by way of a general register. */
+/* Numbers where the mask has ones, elsewhere the identity. */
 ALWAYS_INLINE v_u8 load_some(const tree *t, const char *x, const uint64_t *mask) {
     const __m512i fill = (__m512i)t->fill, flip = (__m512i)t->flip;
     const bool is_zero = t->op <= ADD; /* the identity: without the flip, there would be none */
-    __mmask64 some;
-    if (t->bytes == 1)
-        __asm__("kmovq %1, %0" : "=k"(some) : "m"(*mask));
-    else if (t->bytes == 2)
-        __asm__("kmovd %1, %0" : "=k"(some) : "m"(*mask));
-    else
-        __asm__("kmovw %1, %0" : "=k"(some) : "m"(*mask));
+    const __mmask64 some = mask_of_row(mask, VECTOR_BYTES / t->bytes);
     if (t->bytes == 1)
         return t->flip ^ (v_u8)_mm512_mask_loadu_epi8(fill, some, x);
     if (t->bytes == 2)
@@ -96,40 +38,6 @@ ALWAYS_INLINE v_u8 load_all(const tree *t, const char *x) {
     return v ^ t->flip;
 }
 
-/* Of two rows one, in which parts of 'apart' bytes are of the one and the other in turns. */
-ALWAYS_INLINE v_u8 joined(const tree *t, v_u8 a, v_u8 b, size_t apart) {
-#define BLEND(p, q)                                                                                                    \
-    ((v_u8)(apart == 1   ? _mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaa, (__m512i)(p), (__m512i)(q))                      \
-            : apart == 2 ? _mm512_mask_blend_epi16(0xaaaaaaaa, (__m512i)(p), (__m512i)(q))                             \
-                         : _mm512_mask_blend_epi32(apart == 4    ? 0xaaaa                                              \
-                                                   : apart == 8  ? 0xcccc                                              \
-                                                   : apart == 16 ? 0xf0f0                                              \
-                                                                 : 0xff00,                                             \
-                                                   (__m512i)(p), (__m512i)(q))))
-    return combined(t, BLEND(a, b), swapped_parts(BLEND(b, a), apart));
-#undef BLEND
-}
-
-enum { AT_ONCE = 8, MOST_LANES = 64 };
-
-/* Eight rows as one. */
-ALWAYS_INLINE v_u8 join_eight(const tree *t, const v_u8 *row) {
-    v_u8 v[AT_ONCE / 2];
-    UNROLL_8 for (size_t r = 0; r < AT_ONCE / 2; r++) v[r] = joined(t, row[2 * r], row[2 * r + 1], t->bytes);
-    UNROLL_8 for (size_t r = 0; r < AT_ONCE / 4; r++) v[r] = joined(t, v[2 * r], v[2 * r + 1], 2 * t->bytes);
-    return joined(t, v[0], v[1], 4 * t->bytes);
-}
-ALWAYS_INLINE v_u8 join_rows(const tree *t, const v_u8 *row) {
-    uint32_t has_nan = 0;
-    if (t->op < SMALLER_FLOAT)
-        return join_eight(t, row);
-    UNROLL_8 for (size_t r = 0; r < AT_ONCE; r += 2) has_nan |=
-        t->bytes == 4 ? (uint32_t)_mm512_cmp_ps_mask((__m512)row[r], (__m512)row[r + 1], _CMP_UNORD_Q)
-                      : (uint32_t)_mm512_cmp_pd_mask((__m512d)row[r], (__m512d)row[r + 1], _CMP_UNORD_Q);
-    const tree numbers = {t->op == SMALLER_FLOAT ? SMALLER_NUMBER : LARGER_NUMBER, t->bytes, t->flip, t->fill};
-    return has_nan ? join_eight(t, row) : join_eight(&numbers, row);
-}
-
 /* A row with what does not fit, of a group of n numbers. */
 ALWAYS_INLINE v_u8 add_rest(const tree *t, v_u8 row, const char *x, uint64_t n) {
     const size_t lanes = VECTOR_BYTES / t->bytes;
@@ -141,39 +49,22 @@ ALWAYS_INLINE v_u8 add_rest(const tree *t, v_u8 row, const char *x, uint64_t n) 
 
 /* Eight groups, of which each begins where the one before ends. */
 ALWAYS_INLINE v_u8 fold_eight(const tree *t, const char *x, const uint64_t *offsets) {
-    const size_t lanes = VECTOR_BYTES / t->bytes;
-    v_u8 row[AT_ONCE];
-    _Alignas(64) uint64_t mask[AT_ONCE];
-    const __m512i lengths = _mm512_sub_epi64(_mm512_loadu_si512(offsets + 1), _mm512_loadu_si512(offsets));
-    /* as many ones as there are elements, and all for 64 and more */
-    _mm512_storeu_si512(mask, _mm512_sub_epi64(_mm512_sllv_epi64(_mm512_set1_epi64(1), lengths), _mm512_set1_epi64(1)));
+    v_u8 row[ROWS_AT_ONCE];
+    _Alignas(64) uint64_t mask[ROWS_AT_ONCE];
+    uint32_t longer = find_masks_of_rows(offsets, VECTOR_BYTES / t->bytes, mask);
     IN_MEMORY(mask);
-    UNROLL_8 for (size_t r = 0; r < AT_ONCE; r++) row[r] = load_some(t, x + offsets[r] * t->bytes, &mask[r]);
-    const uint32_t longer = _mm512_cmpgt_epu64_mask(lengths, _mm512_set1_epi64((long long)lanes));
+    UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = load_some(t, x + offsets[r] * t->bytes, &mask[r]);
     if (longer) { /* rows that need not go through memory take two thirds of the time */
-        v_u8 whole[AT_ONCE];
-        UNROLL_8 for (size_t r = 0; r < AT_ONCE; r++) whole[r] = row[r];
-        for (uint32_t rest = longer; rest; rest &= rest - 1) {
-            const size_t r = (size_t)__builtin_ctz(rest);
+        v_u8 whole[ROWS_AT_ONCE];
+        UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) whole[r] = row[r];
+        for (; longer; longer &= longer - 1) {
+            const size_t r = (size_t)__builtin_ctz(longer);
             whole[r] = add_rest(t, whole[r], x + offsets[r] * t->bytes, offsets[r + 1] - offsets[r]);
         }
         IN_MEMORY(whole);
-        UNROLL_8 for (size_t r = 0; r < AT_ONCE; r++) row[r] = whole[r];
+        UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = whole[r];
     }
     return join_rows(t, row);
-}
-
-/* As many groups as a vector has lanes. */
-ALWAYS_INLINE v_u8 fold_groups(const tree *t, const char *x, const uint64_t *offsets) {
-    const size_t parts = VECTOR_BYTES / t->bytes / AT_ONCE;
-    v_u8 part[MOST_LANES / AT_ONCE];
-    for (size_t k = 0; k < parts; k++)
-        part[k] = fold_eight(t, x, offsets + k * AT_ONCE);
-    if (parts >= 8)
-        UNROLL_8 for (size_t k = 0; k < 4; k++) part[k] = joined(t, part[2 * k], part[2 * k + 1], VECTOR_BYTES / 8);
-    if (parts >= 4)
-        UNROLL_8 for (size_t k = 0; k < 2; k++) part[k] = joined(t, part[2 * k], part[2 * k + 1], VECTOR_BYTES / 4);
-    return parts >= 2 ? joined(t, part[0], part[1], VECTOR_BYTES / 2) : part[0];
 }
 
 ALWAYS_INLINE void fold(operation op, size_t bytes, v_u8 flip, v_u8 fill, const char *x, const uint64_t *offsets,
@@ -181,16 +72,13 @@ ALWAYS_INLINE void fold(operation op, size_t bytes, v_u8 flip, v_u8 fill, const 
     const tree t = {op, bytes, flip, fill};
     const size_t lanes = VECTOR_BYTES / bytes;
     for (size_t done = 0; done < count; done += lanes) {
-        uint64_t last[MOST_LANES + 1];
-        const uint64_t *own = offsets + done;
-        const bool is_last = done + lanes > count;
-        if (is_last) { /* and empty ones behind them */
-            for (size_t k = 0; k <= lanes; k++)
-                last[k] = offsets[done + k < count ? done + k : count];
-            own = last;
-        }
-        const v_u8 result = flip ^ combined(&t, start ^ flip, fold_groups(&t, x, own));
-        if (is_last)
+        uint64_t room[MOST_LANES + 1];
+        const uint64_t *const own = offsets_of_lanes(offsets + done, count - done, lanes, room);
+        v_u8 part[MOST_LANES / ROWS_AT_ONCE];
+        for (size_t k = 0; k < lanes / ROWS_AT_ONCE; k++)
+            part[k] = fold_eight(&t, x, own + k * ROWS_AT_ONCE);
+        const v_u8 result = flip ^ combined(&t, start ^ flip, join_parts(&t, part));
+        if (own == room)
             store_bytes(out + done * bytes, result, (count - done) * bytes);
         else
             memcpy(out + done * bytes, &result, sizeof result);
