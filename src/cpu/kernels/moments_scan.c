@@ -340,6 +340,8 @@ tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
 #define COUNT NULL
 #endif
 tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
+tally_cpu_trees_for PASTE4(tally_cpu_trees, _, TALLY_LEVEL, );
+tally_cpu_first_equal_for PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, );
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 extern tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
@@ -370,6 +372,8 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .sums = PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, ),
                                                .wide_sums = PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, ),
                                                .stream = PASTE4(tally_cpu_stream, _, TALLY_LEVEL, ),
+                                               .trees = PASTE4(tally_cpu_trees, _, TALLY_LEVEL, ),
+                                               .first_equal = PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, ),
                                                .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
                                                .magnitudes = PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, ),
                                                .count = COUNT,
