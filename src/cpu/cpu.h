@@ -78,6 +78,7 @@ typedef struct tally_cpu_lifted {
     bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
     tally_cpu_running_sums *sums; /* from elements to results at once (running_sums.c), or NULL; likewise: */
     tally_cpu_sums_options sums_options;
+    uint64_t least_summed; /* elements */
 } tally_cpu_lifted;
 
 /* Logsumexps of integers that are long enough for look-ups (integer_exps.h). */

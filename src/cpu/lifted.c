@@ -173,8 +173,8 @@ static uint64_t scan_means(const tally_cpu_plan *plan, const void *x, uint64_t n
     const tally_desc *d = &plan->base.computation.desc;
     const bool is_float = (d->in == TALLY_F32 || d->in == TALLY_F64) && d->in == d->out;
     const bool is_narrow = d->in == TALLY_F32 && d->acc == TALLY_F32;
-    if (d->op != TALLY_MEAN || !is_float || (d->in == TALLY_F32) != is_narrow || d->flags ||
-        plan->lifted.type != TALLY_F64)
+    if (!plan->device->scans->means || d->op != TALLY_MEAN || !is_float || (d->in == TALLY_F32) != is_narrow ||
+        d->flags || plan->lifted.type != TALLY_F64)
         return 0;
     double sum;
     memcpy(&sum, carry, sizeof sum);
@@ -213,7 +213,7 @@ static void scan_a_block(const tally_cpu_plan *plan, const void *x, const void *
 }
 
 /* Bytes of results that are streamed at once; a multiple of 64 elements. */
-enum { STREAMED_BYTES = sizeof(uint64_t) * TALLY_CPU_LIFTED_BLOCK, LEAST_SUMMED = 512, SUMMED_AT_ONCE = 64 };
+enum { STREAMED_BYTES = sizeof(uint64_t) * TALLY_CPU_LIFTED_BLOCK, SUMMED_AT_ONCE = 64 };
 
 /* Sums from elements to results: most of n elements, from where the scan begins. Returns how many. */
 static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
@@ -226,7 +226,8 @@ static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void 
     double parts[2] = {0};
     if (is_float)
         memcpy(parts, before, sizeof parts);
-    if (n < LEAST_SUMMED || !(parts[0] - parts[0] == 0) || (how.result == TALLY_CPU_MEANS && index + n > UINT32_MAX))
+    if (n < plan->lifted.least_summed || !(parts[0] - parts[0] == 0) ||
+        (how.result == TALLY_CPU_MEANS && index + n > UINT32_MAX))
         return 0;
     uint64_t done = 0;
     for (uint64_t count, some; (count = least(n - done, most_elements)) >= SUMMED_AT_ONCE;) {

@@ -7,12 +7,14 @@
  * bits can spare ten. */
 #include <math.h>
 
-#include "cpu/kernels/means_beside.h"
 #include "cpu/kernels/moments_beside.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
 #include "cpu/kernels/simd_quotient.h"
+#if !defined(__AVX512BW__) /* which has running_sums.c */
+#include "cpu/kernels/means_beside.h"
+#endif
 
 /* ---- a run ---- */
 
@@ -93,6 +95,10 @@ static size_t moments(const void *x, size_t n, tally_cpu_spread how, tally_cpu_m
     return n;
 }
 
+#if defined(__AVX512BW__)
+#define MEANS NULL
+#else
+#define MEANS means
 static size_t means(const void *x, size_t n, bool narrow, double count, double *sum, void *out) {
     const size_t bytes = narrow ? sizeof(float) : sizeof(double), whole = n - n % TILE;
     for (size_t done = 0, block; done < whole; done += block) {
@@ -107,6 +113,7 @@ static size_t means(const void *x, size_t n, bool narrow, double count, double *
     }
     return whole;
 }
+#endif
 
 /* ---- short groups ---- */
 
@@ -360,7 +367,7 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .moments_of_few_rows = moments_of_few_rows,
                                                .scan_of_few_rows = scan_of_few_rows,
                                                .reduce_groups = reduce_groups,
-                                               .means = means,
+                                               .means = MEANS,
                                                .moments_of_groups = moments_of_groups,
                                                .running_exps = &PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ),
                                                .integer_exps = PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, ),

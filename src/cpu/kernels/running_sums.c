@@ -1,10 +1,10 @@
 /* Running sums of elements, magnitudes, squares or products, and their means and roots, from elements to results
  * without a stop in between.
  *
- * Where results are of 16 bits, or of f32 and no sum may be small, lanes are f32. What came before a block of 64
- * elements is an f64, to which the block's total is added, so rounding does not add up. Other sums have lanes of 8
- * bytes: a vector is scanned in three steps, in each of which the later half of a part adds what its earlier half came
- * to, and four are under way at a time. */
+ * Lanes are f32 for results of 16 bits and for magnitudes and squares of f32. What came before a block of 64 elements
+ * is an f64, to which the block's total is added, so rounding does not add up. Other lanes have 8 bytes: a vector is
+ * scanned in three steps, in each of which the later half of a part adds the sum of its earlier half, and four vectors
+ * are under way. */
 #include "cpu/kernels/lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
@@ -152,6 +152,10 @@ ALWAYS_INLINE v_f64 step_f64(v_f64 x, __mmask8 later, v_f64 other) {
 ALWAYS_INLINE v_i64 step_i64(v_i64 x, __mmask8 later, v_i64 other) {
     return (v_i64)_mm512_mask_add_epi64((__m512i)x, later, (__m512i)other, (__m512i)x);
 }
+ALWAYS_INLINE v_f64 numbers_f64(void) {
+    return (v_f64)_mm512_set_pd(7, 6, 5, 4, 3, 2, 1, 0);
+}
+
 /* A running sum and what has come since, joined. */
 ALWAYS_INLINE void join_f64(v_f64 *running, v_f64 *local) {
     const v_f64 sum = *running + *local, part = sum - *running, rest = (*running - (sum - part)) + (*local - part);
@@ -170,10 +174,11 @@ ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
 /* The results of a turn, to where those of its first vector go; 'step' elements from one vector to the next. */
 ALWAYS_INLINE void put_f64(const v_f64 *results, tally_cpu_sums_result result, v_f64 count, ptrdiff_t step, e_f64 *to) {
     UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++, count += (double)LANES_OF(s_f64)) {
-        const v_f64 v = result == TALLY_CPU_SUMS    ? results[k]
-                        : result == TALLY_CPU_MEANS ? without_payload(results[k] / count)
-                        : k % 2                     ? root_f64(results[k])
-                                                    : root_by_processor(results[k]); /* by other ports */
+        v_f64 v = results[k];
+        if (result == TALLY_CPU_MEANS)
+            v = without_payload(v / count);
+        else if (result == TALLY_CPU_ROOTS)
+            v = without_payload(k % 2 ? root_f64(v) : root_by_processor(v)); /* by other ports */
         memcpy(to + k * step, &v, sizeof v);
     }
 }
@@ -195,8 +200,8 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
 /* 'lifts': elements may be multiplied, or their magnitudes taken. 'apart': what has come since the last join is a sum
  * of its own, as results have all bits of a lane of floats. */
 #define DEFINE_WIDE_SUMS(tag, lane, out_tag, lifts, apart)                                                             \
-    static size_t sums_of_##tag(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before,      \
-                                void *out) {                                                                           \
+    static size_t wide_sums_of_##tag(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before, \
+                                     void *out) {                                                                      \
         enum { OWN_LANES = LANES_OF(s_##lane), OWN_STEP = AT_ONCE * OWN_LANES };                                       \
         const moves to_others = moves_of(how.reverse);                                                                 \
         const size_t turns = n / OWN_STEP, first_at = how.reverse ? n - OWN_LANES : 0;                                 \
@@ -262,15 +267,10 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
         return turn * OWN_STEP;                                                                                        \
     }
 
-ALWAYS_INLINE v_f64 numbers_f64(void) {
-    return (v_f64)_mm512_set_pd(7, 6, 5, 4, 3, 2, 1, 0);
-}
 #define load_i64_from_u8(p)  ((v_i64)load_u64_from_u8(p))
 #define load_i64_from_u16(p) ((v_i64)load_u64_from_u16(p))
 #define load_i64_from_u32(p) ((v_i64)load_u64_from_u32(p))
-#define sums_of_f32          wide_sums_of_f32
 DEFINE_WIDE_SUMS(f32, f64, f32, false, false)
-#undef sums_of_f32
 DEFINE_WIDE_SUMS(f64, f64, f64, true, true)
 DEFINE_WIDE_SUMS(i8, i64, i64, false, false)
 DEFINE_WIDE_SUMS(i16, i64, i64, false, false)
@@ -283,9 +283,10 @@ DEFINE_WIDE_SUMS(u32, i64, i64, false, false)
 tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
     [TALLY_F16] = sums_of_f16, [TALLY_BF16] = sums_of_bf16, [TALLY_F32] = sums_of_f32};
 tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
-    [TALLY_F32] = wide_sums_of_f32, [TALLY_F64] = sums_of_f64, [TALLY_I8] = sums_of_i8, [TALLY_I16] = sums_of_i16,
-    [TALLY_I32] = sums_of_i32,      [TALLY_I64] = sums_of_i64, [TALLY_U8] = sums_of_u8, [TALLY_U16] = sums_of_u16,
-    [TALLY_U32] = sums_of_u32,      [TALLY_U64] = sums_of_i64};
+    [TALLY_F32] = wide_sums_of_f32, [TALLY_F64] = wide_sums_of_f64, [TALLY_I8] = wide_sums_of_i8,
+    [TALLY_I16] = wide_sums_of_i16, [TALLY_I32] = wide_sums_of_i32, [TALLY_I64] = wide_sums_of_i64,
+    [TALLY_U8] = wide_sums_of_u8,   [TALLY_U16] = wide_sums_of_u16, [TALLY_U32] = wide_sums_of_u32,
+    [TALLY_U64] = wide_sums_of_i64};
 #else
 tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {0};
 tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {0};

@@ -158,7 +158,7 @@ typedef struct tally_cpu_scans {
     bool (*moments_of_groups)(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out);
     /* Running means of the first of n elements, forward; how many is returned, and fewer are left than fill a tile.
      * *sum is that of the 'count' elements before them and becomes that of all. Elements and results are f32 if
-     * 'narrow', else f64; out may be x. */
+     * 'narrow', else f64; out may be x. NULL with AVX-512, where 'wide_sums' has them. */
     size_t (*means)(const void *x, size_t n, bool narrow, double count, double *sum, void *out);
     /* out[0 .. count - 1] = the result of each group, as doubles; those without elements have none. Group i ends at
      * offsets[i + 1] less offsets[0], which is n for the last one. False if one is not finite, if one is far longer
