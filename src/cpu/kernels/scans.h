@@ -11,10 +11,11 @@ typedef struct tally_cpu_moments {
 } tally_cpu_moments;
 
 /* Running variances, or deviations if 'root'. 'ddof' is subtracted from the number of elements. 'narrow': elements and
- * results are f32 or less, and results have no more bits than that and some. */
+ * results are f32 or less, and results have no more bits than that and some. 'means': these instead, in groups only, and only
+ * with AVX-512. */
 typedef struct tally_cpu_spread {
     double ddof;
-    bool root, reverse, narrow;
+    bool root, reverse, narrow, means;
 } tally_cpu_spread;
 
 enum { TALLY_CPU_GROUPS_BLOCK = 16384 }; /* elements of groups that are scanned side by side */
