@@ -167,12 +167,9 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
         void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
         const uint64_t marked = mark_heads(&b, first, count, block->heads), groups = may_call ? marked : count;
-        if (places)
-            number =
-                plan->device->scans->number_groups(block->heads, count, 0, (uint32_t)number, (uint32_t *)block->counts);
         void *second = gives_places ? result_at(r, first) : block->second;
         tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, groups, block,
-                                &start, &value, to, second);
+                                &start, &value, &number, to, second);
         if (to_results || gives_places)
             continue;
         if (tally_cpu_lowers_by_count(plan))
