@@ -113,27 +113,36 @@ ALWAYS_INLINE v_i32 from_last_of(__mmask16 bits, v_i32 x, v_i32 before) {
     return (v_i32)_mm512_permutex2var_epi32((__m512i)x, (__m512i)last, (__m512i)before);
 }
 
-/* The places of the last change and of the last head, from the block's beginning on; results are their distance. */
+/* The lanes of the last head and of the last change, from the block's beginning on; a place is their distance. */
+typedef struct followed {
+    v_i32 head, change;
+} followed;
+ALWAYS_INLINE void follow_lanes(__mmask16 changed, const int8_t *heads, size_t i, __mmask16 lanes, followed *f,
+                                int64_t *places) {
+    const v_i32 own = (v_i32)unit_numbers() + (s_i32)i;
+    const __mmask16 begin = _mm_movepi8_mask(_mm_maskz_loadu_epi8(lanes, heads + i));
+    f->head = from_last_of(begin, own, f->head);
+    f->change = from_last_of(begin | changed, own, f->change);
+    const __m512i distance = (__m512i)(f->change - f->head);
+    _mm512_mask_storeu_epi64(places + i, (__mmask8)lanes, _mm512_cvtepi32_epi64(_mm512_castsi512_si256(distance)));
+    _mm512_mask_storeu_epi64(places + i + 8, (__mmask8)(lanes >> 8),
+                             _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(distance, 1)));
+}
 #define DEFINE_FOLLOW_GROUPS(tag)                                                                                      \
     static int64_t follow_groups_##tag(const void *before, const void *after, const int8_t *heads, size_t n,           \
                                        uint64_t *number, int64_t place, void *places) {                                \
-        enum { LANES = LANES_OF(s_i32) };                                                                              \
-        v_i32 head = (v_i32){0} - (s_i32)*number, change = head + (*number ? (s_i32)place : 0), distance = {0};        \
-        for (size_t i = 0; i < n; i += LANES) {                                                                        \
-            const __mmask16 lanes = n - i < LANES ? (__mmask16)((1u << (n - i)) - 1) : 0xffff;                         \
-            const v_i32 own = (v_i32)unit_numbers() + (s_i32)i;                                                        \
-            const __mmask16 begin = _mm_movepi8_mask(_mm_maskz_loadu_epi8(lanes, heads + i));                          \
-            const __mmask16 changed = changed_##tag((const e_##tag *)before + i, (const e_##tag *)after + i, lanes);   \
-            head = from_last_of(begin, own, head);                                                                     \
-            change = from_last_of(begin | changed, own, change);                                                       \
-            distance = change - head;                                                                                  \
-            _mm512_mask_storeu_epi64((int64_t *)places + i, (__mmask8)lanes,                                           \
-                                     _mm512_cvtepi32_epi64(_mm512_castsi512_si256((__m512i)distance)));                \
-            _mm512_mask_storeu_epi64((int64_t *)places + i + 8, (__mmask8)(lanes >> 8),                                \
-                                     _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64((__m512i)distance, 1)));          \
-        }                                                                                                              \
-        *number = (uint64_t)((int64_t)n - head[LANES - 1]);                                                            \
-        return n ? distance[LANES - 1] : place;                                                                        \
+        enum { LANES = LANES_OF(s_i32), ALL = 0xffff };                                                                \
+        const e_##tag *const a = before, *const b = after;                                                             \
+        followed f = {.head = (v_i32){0} - (s_i32)*number};                                                            \
+        f.change = f.head + (*number ? (s_i32)place : 0);                                                              \
+        size_t i = 0;                                                                                                  \
+        for (; i + LANES <= n; i += LANES)                                                                             \
+            follow_lanes(changed_##tag(a + i, b + i, ALL), heads, i, ALL, &f, places);                                 \
+        const __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                                                       \
+        if (rest)                                                                                                      \
+            follow_lanes(changed_##tag(a + i, b + i, rest), heads, i, rest, &f, places);                               \
+        *number = (uint64_t)((int64_t)n - f.head[LANES - 1]);                                                          \
+        return f.change[LANES - 1] - f.head[LANES - 1];                                                                \
     }
 #else
 tally_cpu_number_groups PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, );
