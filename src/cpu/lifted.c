@@ -52,7 +52,7 @@ void tally_cpu_lift_to(const tally_cpu_plan *plan, const void *x, const void *y,
 
 const void *tally_cpu_lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
                            tally_cpu_lifted_block *block) {
-    if (plan->lifted.as_they_are || (plan->base.computation.desc.in == plan->lifted.type && plan->lifted.by_conversion))
+    if (tally_cpu_lifts_nothing(plan))
         return x;
     tally_cpu_lift_to(plan, x, y, n, block, 0);
     return block->lifted;
@@ -286,7 +286,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
         }
         const void *lifted =
             tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), n, block);
-        l->scan->rows(lifted, count, extent, how, &from.first, scanned);
+        l->scan->planes(lifted, count, extent, 1, how, &from.first, scanned);
         if (to_results)
             continue;
         if (places) {
@@ -298,7 +298,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
                 continue;
         }
         if (l->second && !places)
-            l->second->rows(lifted, count, extent, how, &from.second, block->second);
+            l->second->planes(lifted, count, extent, 1, how, &from.second, block->second);
         tally_cpu_lower_prefixes(plan, scanned, block->second, n, (tally_counts){block->counts, 0, 0}, to);
     }
 }

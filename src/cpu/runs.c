@@ -8,6 +8,7 @@
 #include "cpu/components.h"
 #include "cpu/equal_groups.h"
 #include "cpu/group_ends.h"
+#include "cpu/group_trees.h"
 #include "cpu/lifted.h"
 #include "cpu/logsumexp_running.h"
 #include "cpu/lower.h"
@@ -261,6 +262,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const tally_cpu_spread_of_lengths spread = spread_of_first(r->plan, s);
     const bool may_be_short = are_short(s);
     const uint64_t elements = s->end - s->begin, groups = s->boundaries - 1;
+    const bool by_trees = may_be_short && tally_cpu_folds_by_trees(r->plan, elements, groups);
     const bool upright = may_be_short && tally_cpu_stands_groups(r->plan, elements, groups, spread);
     /* groups of one length are rows and, if they are summed, trees are as fast as scans */
     const bool by_scan =
@@ -272,6 +274,11 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
             lengths[i] = numbers[i + 1] - numbers[i];
         const uint64_t length =
             may_be_equal && batch >= LEAST_EQUAL ? tally_cpu_equal_length(r->plan, numbers, batch) : 0;
+        if (by_trees && !tally_cpu_folds_equal(r->plan, length)) {
+            tally_cpu_fold_by_trees(r->plan, r->x, r->y, numbers, batch, each, result_at(r, s->first_result + done));
+            done += batch;
+            continue;
+        }
         if (by_scan && length == 0) {
             tally_cpu_scan_to_ends(r->plan, r->x, r->y, numbers, batch, each, result_at(r, s->first_result + done));
             done += batch;
