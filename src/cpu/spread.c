@@ -37,8 +37,9 @@ bool tally_cpu_scans_spread(const tally_cpu_plan *plan) {
 
 bool tally_cpu_spreads_means(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    return c->desc.op == TALLY_MEAN && c->desc.form == TALLY_INCLUSIVE_SCAN && tally_cpu_has_masks(plan) && !c->exact &&
-           !c->rounds_integer && !plan->context.nans && !plan->states &&
+    const bool has_groups = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+    return c->desc.op == TALLY_MEAN && c->desc.form == TALLY_INCLUSIVE_SCAN && has_groups &&
+           tally_cpu_has_masks(plan) && !c->exact && !c->rounds_integer && !plan->context.nans && !plan->states &&
            (tally_dtype_is_float(c->desc.in) || c->in_bytes <= sizeof(uint32_t));
 }
 
