@@ -131,9 +131,8 @@ static size_t scan_some(scanned_groups *g, const uint64_t *offsets, size_t count
     if (n == 0)
         return taken;
     mark_heads(g->ends, taken, n, g->block.heads);
-    if (plan->lifted.parts == TALLY_CPU_PLACE)
-        plan->device->scans->number_groups(g->block.heads, n, 0, 0, (uint32_t *)g->block.counts);
-    tally_cpu_lifted_groups(plan, x, y, n, taken, &g->block, &g->start, &value, to,
+    uint64_t number = 0;
+    tally_cpu_lifted_groups(plan, x, y, n, taken, &g->block, &g->start, &value, &number, to,
                             tally_at_mutable(g->block.second, 1, plan->lifted.second_bytes));
     return taken;
 }
