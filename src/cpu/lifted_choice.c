@@ -68,8 +68,8 @@ static bool suits_f32(const tally_computation *c, tally_dtype acc) {
 enum { LEAST_OF_MEANS = 256, LEAST_SUMMED = 576 };
 
 /* Sums, and means and roots of them, from elements to results (running_sums.c). Lanes are f32 where suits_f32 says so,
- * and for means and roots of 16 bits; a bf16 may be the root of what is too small, or too large, for f32. Roots and
- * products of f32 are as fast in blocks, and so are narrow integers but for means. */
+ * and for means and roots of 16 bits; a bf16 may be the root of what is too small, or too large, for f32. Other
+ * roots, and sums of products of f32 and of narrow integers, are as fast in blocks. */
 static void choose_sums(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_dtype in = c->desc.in, type = plan->lifted.type, carry = plan->lifted.carry;
@@ -91,7 +91,7 @@ static void choose_sums(tally_cpu_plan *plan) {
     } else if (plan->lifted.folds_carry ||
                (tally_cpu_is_half(in) && c->desc.acc != TALLY_F64 && (is_mean || (is_root && in == TALLY_F16)))) {
         plan->lifted.sums = plan->device->scans->sums[in];
-    } else if (type == TALLY_F64 && (in == TALLY_F64 || (is_f32 && is_mean))) {
+    } else if (type == TALLY_F64 && ((in == TALLY_F64 && !is_root) || (is_f32 && is_mean))) {
         plan->lifted.sums = plan->device->scans->wide_sums[in];
     }
     plan->lifted.least_summed = is_mean ? LEAST_OF_MEANS : LEAST_SUMMED;

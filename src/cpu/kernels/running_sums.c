@@ -174,11 +174,7 @@ ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
 /* The results of a turn, to where those of its first vector go; 'step' elements from one vector to the next. */
 ALWAYS_INLINE void put_f64(const v_f64 *results, tally_cpu_sums_result result, v_f64 count, ptrdiff_t step, e_f64 *to) {
     UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++, count += (double)LANES_OF(s_f64)) {
-        v_f64 v = results[k];
-        if (result == TALLY_CPU_MEANS)
-            v = without_payload(v / count);
-        else if (result == TALLY_CPU_ROOTS)
-            v = without_payload(k % 2 ? root_f64(v) : root_by_processor(v)); /* by other ports */
+        const v_f64 v = result == TALLY_CPU_SUMS ? results[k] : without_payload(results[k] / count);
         memcpy(to + k * step, &v, sizeof v);
     }
 }
@@ -252,10 +248,8 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
             UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] += starts[k];                                           \
             if (result == TALLY_CPU_SUMS)                                                                              \
                 put_##out_tag(v, TALLY_CPU_SUMS, count, step, to);                                                     \
-            else if (result == TALLY_CPU_MEANS || !lifts)                                                              \
-                put_##out_tag(v, TALLY_CPU_MEANS, count, step, to);                                                    \
             else                                                                                                       \
-                put_##out_tag(v, TALLY_CPU_ROOTS, count, step, to);                                                    \
+                put_##out_tag(v, TALLY_CPU_MEANS, count, step, to);                                                    \
             count += (double)OWN_STEP;                                                                                 \
             from += AT_ONCE * step;                                                                                    \
             to += AT_ONCE * step;                                                                                      \
