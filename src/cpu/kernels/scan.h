@@ -339,19 +339,31 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 }
 
 /* Planes of one column are rows. */
-ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * scan, const E_T *x, size_t planes,
-                                      size_t rows, size_t width, tally_cpu_scan_options how, const A_T *acc, O_T *out) {
 #if defined(__AVX512BW__)
-    (void)scan;
-    NAME(scan_masked_planes_)(m, x, planes, rows, width, how, acc, out);
+/* Rows of more than a vector need no masks but for their last elements. */
+#define DEFINE_PLANES(name)                                                                                            \
+    static __attribute__((noinline)) void PASTE4(scan_masked_, name, _, WIDTH)(const void *x, size_t planes, size_t rows,            \
+                                                                 size_t width, tally_cpu_scan_options how,             \
+                                                                 const void *acc, void *out) {                         \
+        NAME(scan_masked_planes_)(TALLY_MONOID_##name, x, planes, rows, width, how, acc, out);                         \
+    }                                                                                                                  \
+    static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
+                                                     tally_cpu_scan_options how, const void *acc, void *out) {         \
+        if (width == 1 && rows > LANES)                                                                                \
+            NAME(scan_rows_)(PASTE4(scan_, name, _, WIDTH), x, planes, rows, how, acc, out);                           \
+        else                                                                                                           \
+            PASTE4(scan_masked_, name, _, WIDTH)(x, planes, rows, width, how, acc, out);                               \
+    }
 #else
-    if (width == 1)
-        NAME(scan_rows_)(m, scan, x, planes, rows, how, acc, out);
-    for (size_t plane = 0; width > 1 && plane < planes; plane++)
-        NAME(scan_columns_)
-        (m, x + plane * rows * width, rows, width, width, how, NULL, width, out + plane * rows * width);
+#define DEFINE_PLANES(name)                                                                                            \
+    static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
+                                                     tally_cpu_scan_options how, const void *acc, void *out) {         \
+        if (width == 1)                                                                                                \
+            NAME(scan_rows_)(TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, planes, rows, how, acc, out);      \
+        else                                                                                                           \
+            NAME(scan_planes_)(TALLY_MONOID_##name, x, planes, rows, width, how, out);                                 \
+    }
 #endif
-}
 
 #ifdef SCANS_GROUPS
 #include "cpu/kernels/scan_groups.h"
@@ -385,11 +397,7 @@ ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * sca
         else NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){false, false, how.stream, how.ahead},     \
                          start, out);                                                                                  \
     }                                                                                                                  \
-    static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
-                                                     tally_cpu_scan_options how, const void *acc, void *out) {         \
-        NAME(scan_planes_)                                                                                             \
-        (TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, planes, rows, width, how, acc, out);                   \
-    }                                                                                                                  \
+    DEFINE_PLANES(name)                                                                                                \
     static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_scan_options how, void *before, size_t out_stride,     \
                                                       void *out) {                                                     \
@@ -432,6 +440,7 @@ ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * sca
 #undef SCAN_maxabs
 #undef DEFINE_SCAN
 #undef DEFINE_GROUPS
+#undef DEFINE_PLANES
 #undef GROUPS_OF
 #undef COMBINE
 #undef COMBINE_BESIDE

@@ -10,19 +10,22 @@ ALWAYS_INLINE L_V NAME(taken_)(L_V fill, __mmask16 lanes, __m512i from, L_V x) {
                      : _mm512_mask_permutexvar_epi64((__m512i)fill, (__mmask8)lanes, from, (__m512i)x));
 }
 
-/* The lanes 'own', which are neighbours, at x + at; of n elements, nothing else is read. */
-ALWAYS_INLINE L_V NAME(load_lanes_)(const E_T *x, ptrdiff_t at, size_t n, __mmask16 own) {
+/* The lanes 'own' at x; nothing else is read. */
+ALWAYS_INLINE L_V NAME(load_lanes_)(const E_T *x, __mmask16 own) {
     if (sizeof(E_T) == 4 && sizeof(L_T) == 4)
-        return (L_V)_mm512_maskz_loadu_epi32(own, x + at);
+        return (L_V)_mm512_maskz_loadu_epi32(own, x);
     if (sizeof(E_T) == 8)
-        return (L_V)_mm512_maskz_loadu_epi64((__mmask8)own, x + at);
-    if (n >= LANES && (size_t)at <= n - LANES)
-        return LOAD(x + at);
-    const unsigned first = (unsigned)__builtin_ctz(own), count = (unsigned)__builtin_popcount(own);
-    const uint64_t bytes = _bzhi_u64(UINT64_MAX, count * sizeof *x) << first * sizeof *x;
-    const __m512i v = _mm512_maskz_loadu_epi8(bytes, x + at);
+        return (L_V)_mm512_maskz_loadu_epi64((__mmask8)own, x);
     E_T elements[LANES];
-    memcpy(elements, &v, sizeof elements);
+    if (sizeof elements == 32) {
+        const __m256i part = sizeof(E_T) == 4 ? _mm256_maskz_loadu_epi32((__mmask8)own, x)
+                                              : _mm256_maskz_loadu_epi16(own, x);
+        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
+    } else {
+        const __m128i part =
+            sizeof(E_T) == 2 ? _mm_maskz_loadu_epi16((__mmask8)own, x) : _mm_maskz_loadu_epi8(own, x);
+        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
+    }
     return LOAD(elements);
 }
 
@@ -48,10 +51,10 @@ ALWAYS_INLINE L_V NAME(scan_rows_in_vector_)(tally_monoid m, const NAME(row_scan
     return COMBINE_BESIDE(was, exclusive ? NAME(taken_)(s->identity, s->takes[0], s->from[0], x) : x);
 }
 
-/* The lanes 'own' of one vector at 'from'; n elements are at x. */
-ALWAYS_INLINE void NAME(scan_own_lanes_)(tally_monoid m, const NAME(row_scan_) * s, const E_T *x, size_t n,
-                                         const E_T *from, __mmask16 own, L_V *before, O_T *to) {
-    L_V v = NAME(load_lanes_)(x, from - x, n, own);
+/* The lanes 'own' of one vector. */
+ALWAYS_INLINE void NAME(scan_own_lanes_)(tally_monoid m, const NAME(row_scan_) * s, const E_T *from, __mmask16 own,
+                                         L_V *before, O_T *to) {
+    L_V v = NAME(load_lanes_)(from, own);
     if (SETTLES(m) && s->settles && NAME(is_settled_)(m, v, *before))
         v = *before;
     else
@@ -87,14 +90,14 @@ ALWAYS_INLINE void NAME(scan_rows_by_)(tally_monoid m, size_t count, bool goes_o
     O_T *to = out + (here - x);
     if (!goes_on) {
         for (size_t vectors = in_plane; vectors > 1; vectors--, here += next, to += next)
-            NAME(scan_own_lanes_)(m, &s, x, n, here, (__mmask16)own, &before, to);
-        NAME(scan_own_lanes_)(m, &s, x, n, here, (__mmask16)last_own, &before, to);
+            NAME(scan_own_lanes_)(m, &s, here, (__mmask16)own, &before, to);
+        NAME(scan_own_lanes_)(m, &s, here, (__mmask16)last_own, &before, to);
         return;
     }
     /* One loop, since a plane may have two vectors. */
     for (size_t vectors = n / plane * in_plane, left = in_plane; vectors > 0; vectors--) {
         const bool is_last = --left == 0;
-        NAME(scan_own_lanes_)(m, &s, x, n, here, (__mmask16)(is_last ? last_own : own), &before, to);
+        NAME(scan_own_lanes_)(m, &s, here, (__mmask16)(is_last ? last_own : own), &before, to);
         const ptrdiff_t by = is_last ? next_plane : next;
         here += by, to += by;
         if (is_last && vectors > 1) {
@@ -132,12 +135,30 @@ ALWAYS_INLINE void NAME(scan_wide_planes_)(tally_monoid m, const E_T *x, size_t 
             L_V before = start;
             for (size_t row = 0; row < rows; row++, at += step) {
                 NOT_IN_VECTORS(exclusive);
-                const L_V v = NAME(load_lanes_)(x, at, n, own);
+                const L_V v = NAME(load_lanes_)(x + at, own);
                 const L_V after = NAME(scan_combine_)(m, before, v);
                 NAME(store_lanes_)(out + at, own, exclusive ? before : after);
                 before = after;
             }
         }
+}
+
+/* Rows one by one. */
+ALWAYS_INLINE void NAME(scan_rows_)(NAME(scan_function_) * scan, const E_T *x, size_t rows, size_t extent,
+                                    tally_cpu_scan_options how, const A_T *start, O_T *out) {
+    L_T buffer[NAME(BUFFER_)];
+    const tally_cpu_scan_options cached = {how.reverse, how.exclusive, false, 0};
+    const size_t most = how.stream ? NAME(BUFFER_) / extent : rows;
+    for (size_t done = 0; done < rows; done += most) {
+        const size_t block = rows - done < most ? rows - done : most;
+        O_T *const to = how.stream ? (O_T *)buffer : out + done * extent;
+        for (size_t r = 0; r < block; r++)
+            scan(x + (done + r) * extent, extent, cached, start, to + r * extent);
+        if (how.stream)
+            stream_bytes(out + done * extent, buffer, block * extent * sizeof *buffer);
+    }
+    if (how.stream)
+        end_stream();
 }
 
 enum { NAME(MOST_WIDE_ROWS_) = 12 }; /* taller planes take strips of several vectors */

@@ -168,3 +168,11 @@ ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size
         values[j] = lane[how.reverse ? width - 1 - j : j];
 }
 
+ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                       tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out);
+ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, const E_T *x, size_t planes, size_t rows, size_t width,
+                                      tally_cpu_scan_options how, O_T *out) {
+    for (size_t plane = 0; plane < planes; plane++)
+        NAME(scan_columns_)
+        (m, x + plane * rows * width, rows, width, width, how, NULL, width, out + plane * rows * width);
+}
