@@ -7,6 +7,7 @@
 #include "cpu/components.h"
 #include "cpu/lifted.h"
 #include "cpu/logsumexp_running.h"
+#include "cpu/offsets.h"
 #include "cpu/running.h"
 #include "cpu/spread.h"
 
@@ -89,19 +90,8 @@ static void subtract(const void *numbers, const uint64_t *offsets, size_t count,
         subtract_64(numbers, offsets, count, bitwise, to);
 }
 
-/* How many of 'count' groups fit a block together. */
 static size_t groups_of_a_block(const uint64_t *offsets, size_t count) {
-    size_t low = 0, high = least(count, MOST_GROUPS); /* the answer, of offsets that do not decrease */
-    if (offsets[high] - offsets[0] <= TALLY_CPU_LIFTED_BLOCK)
-        return high;
-    while (low < high) {
-        const size_t middle = low + (high - low + 1) / 2;
-        if (offsets[middle] - offsets[0] <= TALLY_CPU_LIFTED_BLOCK)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return tally_cpu_groups_within(offsets, least(count, MOST_GROUPS), TALLY_CPU_LIFTED_BLOCK);
 }
 
 /* Marks where groups begin, which are where others end. */

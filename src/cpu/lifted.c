@@ -52,7 +52,7 @@ void tally_cpu_lift_to(const tally_cpu_plan *plan, const void *x, const void *y,
 
 const void *tally_cpu_lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
                            tally_cpu_lifted_block *block) {
-    if (plan->lifted.as_they_are || (plan->base.computation.desc.in == plan->lifted.type && plan->lifted.by_conversion))
+    if (tally_cpu_lifts_nothing(plan))
         return x;
     tally_cpu_lift_to(plan, x, y, n, block, 0);
     return block->lifted;

@@ -55,6 +55,12 @@ static inline uint64_t tally_cpu_places_turn(const tally_cpu_plan *plan, tally_d
 /* Chooses plan->lifted for a plan whose kernels are chosen. */
 void tally_cpu_lifted_choose(tally_cpu_plan *plan);
 
+/* Whether elements are the numbers that are scanned. */
+static inline bool tally_cpu_lifts_nothing(const tally_cpu_plan *plan) {
+    return plan->lifted.as_they_are ||
+           (plan->base.computation.desc.in == plan->lifted.type && plan->lifted.by_conversion);
+}
+
 /* n neighbouring elements, at most a block, lifted: themselves where there is nothing to lift. */
 const void *tally_cpu_lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
                            tally_cpu_lifted_block *block);

@@ -97,6 +97,9 @@ static void choose_pair(tally_cpu_plan *plan) {
     plan->lifted = (tally_cpu_lifted){.parts = places ? TALLY_CPU_PLACE : TALLY_CPU_EXTREMES,
                                       .scan = tally_cpu_same_scan(plan->device, type, first),
                                       .second = tally_cpu_same_scan(plan->device, places ? TALLY_I64 : type, second),
+                                      .tree = plan->device->scans->trees(type, first),
+                                      .second_tree = plan->device->scans->trees(type, second),
+                                      .first_equal = places ? plan->device->scans->first_equal(type) : NULL,
                                       .type = type,
                                       .carry = type,
                                       .by_conversion = true};
@@ -128,6 +131,7 @@ static void choose(tally_cpu_plan *plan) {
         plan->device->scans->narrow(TALLY_U16, TALLY_MONOID_max)) {
         const tally_dtype bits = c->in_bytes == sizeof(uint32_t) ? TALLY_I32 : TALLY_I64;
         plan->lifted = (tally_cpu_lifted){.scan = tally_cpu_same_scan(plan->device, bits, TALLY_MONOID_max),
+                                          .tree = plan->device->scans->trees(bits, TALLY_MONOID_max),
                                           .type = c->desc.in,
                                           .carry = c->desc.in,
                                           .magnitudes = true};
@@ -137,6 +141,7 @@ static void choose(tally_cpu_plan *plan) {
         (c->monoid == TALLY_MONOID_min || c->monoid == TALLY_MONOID_max || c->monoid == TALLY_MONOID_maxabs) &&
         plan->device->scans->narrow(TALLY_U16, combining(c->monoid))) {
         plan->lifted = (tally_cpu_lifted){.scan = tally_cpu_same_scan(plan->device, TALLY_U16, combining(c->monoid)),
+                                          .tree = plan->device->scans->trees(TALLY_U16, combining(c->monoid)),
                                           .type = TALLY_U16,
                                           .carry = TALLY_U16,
                                           .by_conversion = lifts_by_conversion(c->monoid, c->desc.in),
@@ -159,6 +164,7 @@ static void choose(tally_cpu_plan *plan) {
     const tally_cpu_direct_scan *scan = tally_cpu_same_scan(plan->device, type, monoid);
     if (scan)
         plan->lifted = (tally_cpu_lifted){.scan = scan,
+                                          .tree = plan->device->scans->trees(type, monoid),
                                           .type = type,
                                           .carry = level->types[type]->kernels(monoid)->acc_type,
                                           .as_they_are = as_they_are,

@@ -26,3 +26,17 @@ void tally_cpu_read_offsets(const void *offsets, tally_dtype type, uint64_t firs
         break;
     }
 }
+
+size_t tally_cpu_groups_within(const uint64_t *offsets, size_t count, uint64_t elements) {
+    size_t low = 0, high = count; /* the answer, of offsets that do not decrease */
+    if (offsets[high] - offsets[0] <= elements)
+        return high;
+    while (low < high) {
+        const size_t middle = low + (high - low + 1) / 2;
+        if (offsets[middle] - offsets[0] <= elements)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}

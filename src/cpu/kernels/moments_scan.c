@@ -339,6 +339,8 @@ tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
 #define COUNT NULL
 #endif
 tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
+tally_cpu_trees_for PASTE4(tally_cpu_trees, _, TALLY_LEVEL, );
+tally_cpu_first_equal_for PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, );
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
@@ -363,6 +365,8 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
                                                .lift_narrow = PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, ),
                                                .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
+                                               .trees = PASTE4(tally_cpu_trees, _, TALLY_LEVEL, ),
+                                               .first_equal = PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, ),
                                                .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
                                                .magnitudes = PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, ),
                                                .count = COUNT,

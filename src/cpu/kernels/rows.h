@@ -5,6 +5,8 @@
  * what does not belong to it. A tree that adds neighbouring lanes of neighbouring vectors leaves one vector of results.
  * This takes three instructions per row; summing one vector's lanes takes four times as many. */
 
+#include "cpu/kernels/trees.h"
+
 /* The fold sums longer segments one by one, which costs about 10 ns each. */
 #define SHORT_SEGMENT 64
 
@@ -58,6 +60,88 @@ ALWAYS_INLINE size_t NAME(whole_rows)(const E_T *x, size_t rows, size_t extent, 
     return done;
 }
 
+#if defined(__AVX512BW__)
+/* Elements where the mask has ones, elsewhere 0. */
+ALWAYS_INLINE L_V NAME(some_elements)(const E_T *x, const uint64_t *mask) {
+    const __mmask64 some = mask_of_row(mask, LANES);
+    E_T own[LANES];
+    if (sizeof own == 64) {
+        const __m512i v = sizeof(E_T) == 4 ? _mm512_maskz_loadu_epi32((__mmask16)some, x)
+                                           : _mm512_maskz_loadu_epi64((__mmask8)some, x);
+        memcpy(own, &v, sizeof own);
+    } else if (sizeof own == 32) {
+        const __m256i v = sizeof(E_T) == 2 ? _mm256_maskz_loadu_epi16((__mmask16)some, x)
+                                           : _mm256_maskz_loadu_epi32((__mmask8)some, x);
+        memcpy(own, &v, sizeof own);
+    } else {
+        const __m128i v = _mm_maskz_loadu_epi8((__mmask16)some, x);
+        memcpy(own, &v, sizeof own);
+    }
+    return LOAD(own);
+}
+
+/* Eight segments. Returns which have more than SHORT_SEGMENT elements: their sums mean nothing. */
+ALWAYS_INLINE uint32_t NAME(add_eight)(const tree *t, const E_T *x, const uint64_t *offsets, v_u8 *sums) {
+    v_u8 row[ROWS_AT_ONCE];
+    uint32_t left_out = 0;
+    _Alignas(64) uint64_t mask[ROWS_AT_ONCE];
+    uint32_t longer = find_masks_of_rows(offsets, LANES, mask);
+    IN_MEMORY(mask);
+    UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = (v_u8)NAME(some_elements)(x + offsets[r], &mask[r]);
+    if (longer) {
+        v_u8 whole[ROWS_AT_ONCE];
+        UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) whole[r] = row[r];
+        for (; longer; longer &= longer - 1) {
+            const size_t r = (size_t)__builtin_ctz(longer);
+            const E_T *from = x + offsets[r] + LANES;
+            uint64_t n = offsets[r + 1] - offsets[r] - LANES;
+            L_V sum = (L_V)whole[r];
+            if (n > SHORT_SEGMENT - LANES) {
+                left_out |= longer & -longer;
+                continue;
+            }
+            for (; n > LANES; n -= LANES, from += LANES)
+                sum += LOAD(from);
+            const uint64_t last = _bzhi_u64(UINT64_MAX, (unsigned)n);
+            whole[r] = (v_u8)(sum + NAME(some_elements)(from, &last));
+        }
+        IN_MEMORY(whole);
+        UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = whole[r];
+    }
+    *sums = join_rows(t, row);
+    return left_out;
+}
+
+static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const uint64_t *offsets, size_t count,
+                               A_T *acc) {
+    const tree t = {(L_T)0.5 > 0 ? ADD_FLOATS : ADD, sizeof(L_T), {0}, {0}};
+    for (size_t i = 0; i < count; i += LANES) {
+        const size_t group = count - i < LANES ? count - i : LANES;
+        uint64_t room[LANES + 1];
+        const uint64_t *const o = offsets_of_lanes(offsets + i, group, LANES, room);
+        v_u8 part[LANES / ROWS_AT_ONCE];
+        L_T sum[LANES];
+        uint32_t left_out = 0;
+        UNROLL_8 for (size_t k = 0; k < LANES / ROWS_AT_ONCE; k++) left_out |=
+            NAME(add_eight)(&t, x, o + k * ROWS_AT_ONCE, &part[k]) << k * ROWS_AT_ONCE;
+        const v_u8 sums = join_parts(&t, part);
+        memcpy(sum, &sums, sizeof sum);
+        if (group == LANES) {
+            for (size_t l = 0; l < LANES; l++)
+                acc[i + l] = (A_T)sum[l] + 0;
+        } else {
+            for (size_t l = 0; l < group; l++) {
+                NOT_IN_VECTORS(l);
+                acc[i + l] = (A_T)sum[l] + 0;
+            }
+        }
+        for (; left_out; left_out &= left_out - 1) {
+            const size_t l = (size_t)__builtin_ctz(left_out);
+            acc[i + l] = fold(x + o[l], x, o[l + 1] - o[l], 0);
+        }
+    }
+}
+#else
 /* LANES segments of up to SHORT_SEGMENT elements; 'lengths' is at least the longest. Reads up to LANES elements past
  * the last one. */
 ALWAYS_INLINE void NAME(short_segments)(const E_T *x, const uint64_t *offsets, uint64_t lengths, A_T *acc) {
@@ -105,6 +189,8 @@ static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const u
         i += group;
     }
 }
+
+#endif
 
 /* Rows of one length; true if this length is fast here and the rows have been summed. */
 ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,

@@ -17,7 +17,7 @@ typedef struct tally_cpu_spread {
     bool root, reverse, narrow;
 } tally_cpu_spread;
 
-enum { TALLY_CPU_GROUPS_BLOCK = 4096 }; /* elements of groups that are scanned side by side */
+enum { TALLY_CPU_GROUPS_BLOCK = 16384 }; /* elements of groups that are scanned side by side */
 
 /* The accumulators of neighbouring columns, which have as many elements each. */
 enum { TALLY_CPU_MOMENTS_STRIP = 64, TALLY_CPU_SCANNED_ROWS = 8 };
@@ -71,6 +71,22 @@ typedef void tally_cpu_magnitudes(const void *x, size_t n, size_t bytes, void *t
 typedef void tally_cpu_order(const void *x, size_t n, uint16_t bits, uint16_t least, bool back, void *to);
 
 typedef const tally_cpu_direct_scan *tally_cpu_narrow_scan_for(tally_dtype type, tally_monoid monoid);
+
+/* Reductions of groups of numbers (trees.c): out[i] = *start combined with numbers offsets[i] .. offsets[i + 1] - 1 of
+ * x, for i < count. 'fold' is NULL where there is none for a type and a monoid; what 'flip' and 'fill' are only it
+ * knows. */
+typedef struct tally_cpu_tree {
+    void (*fold)(const void *x, const uint64_t *offsets, size_t count, const struct tally_cpu_tree *tree,
+                 const void *start, void *out);
+    uint64_t flip, fill;
+} tally_cpu_tree;
+typedef tally_cpu_tree tally_cpu_trees_for(tally_dtype type, tally_monoid monoid);
+
+/* places[i] = the place in its group of the first number that equals values[i], or is NaN if that is NaN. Each group
+ * has one. */
+typedef void tally_cpu_first_equal(const void *x, const uint64_t *offsets, size_t count, const void *values,
+                                   int64_t *places);
+typedef tally_cpu_first_equal *tally_cpu_first_equal_for(tally_dtype type);
 
 /* numbers[k] = that of element k in its group, from 'first' on. heads[k] is -1 where a
  * group begins, else 0. 'before' elements of the open group came before; returned is the number of them after all. */
@@ -161,6 +177,8 @@ typedef struct tally_cpu_scans {
     tally_cpu_lift_32 *(*lift_narrow)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
+    tally_cpu_trees_for *trees;               /* only with AVX-512 */
+    tally_cpu_first_equal_for *first_equal; /* of numbers of 32 and 64 bits; only with AVX-512 */
     tally_cpu_truths *truths;
     tally_cpu_magnitudes *magnitudes;
     tally_cpu_count *count; /* NULL on the baseline */
