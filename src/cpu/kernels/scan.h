@@ -209,6 +209,25 @@ ALWAYS_INLINE L_V NAME(kept_identity_)(tally_monoid m) {
 }
 
 #if defined(__AVX512BW__)
+/* The lanes 'own' at x; nothing else is read. */
+ALWAYS_INLINE L_V NAME(load_lanes_)(const E_T *x, __mmask16 own) {
+    if (sizeof(E_T) == 4 && sizeof(L_T) == 4)
+        return (L_V)_mm512_maskz_loadu_epi32(own, x);
+    if (sizeof(E_T) == 8)
+        return (L_V)_mm512_maskz_loadu_epi64((__mmask8)own, x);
+    E_T elements[LANES];
+    if (sizeof elements == 32) {
+        const __m256i part = sizeof(E_T) == 4 ? _mm256_maskz_loadu_epi32((__mmask8)own, x)
+                                              : _mm256_maskz_loadu_epi16(own, x);
+        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
+    } else {
+        const __m128i part =
+            sizeof(E_T) == 2 ? _mm_maskz_loadu_epi16((__mmask8)own, x) : _mm_maskz_loadu_epi8(own, x);
+        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
+    }
+    return LOAD(elements);
+}
+
 ALWAYS_INLINE void NAME(store_lanes_)(O_T *out, __mmask16 lanes, L_V v) {
     if (sizeof(L_T) == 4)
         _mm512_mask_storeu_epi32(out, lanes, (__m512i)v);

@@ -10,25 +10,6 @@ ALWAYS_INLINE L_V NAME(taken_)(L_V fill, __mmask16 lanes, __m512i from, L_V x) {
                      : _mm512_mask_permutexvar_epi64((__m512i)fill, (__mmask8)lanes, from, (__m512i)x));
 }
 
-/* The lanes 'own' at x; nothing else is read. */
-ALWAYS_INLINE L_V NAME(load_lanes_)(const E_T *x, __mmask16 own) {
-    if (sizeof(E_T) == 4 && sizeof(L_T) == 4)
-        return (L_V)_mm512_maskz_loadu_epi32(own, x);
-    if (sizeof(E_T) == 8)
-        return (L_V)_mm512_maskz_loadu_epi64((__mmask8)own, x);
-    E_T elements[LANES];
-    if (sizeof elements == 32) {
-        const __m256i part = sizeof(E_T) == 4 ? _mm256_maskz_loadu_epi32((__mmask8)own, x)
-                                              : _mm256_maskz_loadu_epi16(own, x);
-        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
-    } else {
-        const __m128i part =
-            sizeof(E_T) == 2 ? _mm_maskz_loadu_epi16((__mmask8)own, x) : _mm_maskz_loadu_epi8(own, x);
-        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
-    }
-    return LOAD(elements);
-}
-
 /* What a loop over vectors keeps in registers. */
 typedef struct NAME(row_scan_) {
     __m512i from[NAME(MOST_ROW_STEPS_)], last;
@@ -122,25 +103,13 @@ ALWAYS_INLINE void NAME(scan_rows_side_by_side_)(tally_monoid m, bool goes_on, c
         NAME(scan_rows_by_)(m, 4, goes_on, x, n, plane, steps, how, value, out);
 }
 
-/* Planes whose rows would fill more than half a vector. */
+/* Planes whose rows would fill more than half a vector. Where they are a strip, all are one run of rows. */
 ALWAYS_INLINE void NAME(scan_wide_planes_)(tally_monoid m, const E_T *x, size_t n, size_t rows, size_t width,
                                            tally_cpu_scan_options how, L_V start, O_T *out) {
-    bool exclusive = how.exclusive;
-    const ptrdiff_t step = how.reverse ? -(ptrdiff_t)width : (ptrdiff_t)width;
-    for (size_t plane = 0; plane < n; plane += rows * width)
-        for (size_t j = 0; j < width; j += LANES) {
-            const size_t some = width - j < LANES ? width - j : LANES;
-            const __mmask16 own = (__mmask16)((1u << some) - 1);
-            ptrdiff_t at = (ptrdiff_t)(plane + j + (how.reverse ? (rows - 1) * width : 0));
-            L_V before = start;
-            for (size_t row = 0; row < rows; row++, at += step) {
-                NOT_IN_VECTORS(exclusive);
-                const L_V v = NAME(load_lanes_)(x + at, own);
-                const L_V after = NAME(scan_combine_)(m, before, v);
-                NAME(store_lanes_)(out + at, own, exclusive ? before : after);
-                before = after;
-            }
-        }
+    const NAME(strip_start_) from = {.start = start, .in_plane = rows};
+    const size_t all = n / width, at_once = width <= NAME(STRIP_) ? all : rows;
+    for (size_t row = 0; row < all; row += at_once)
+        NAME(scan_strips_from_)(m, x + row * width, at_once, width, width, how, from, width, out + row * width);
 }
 
 /* Rows one by one. */
@@ -161,8 +130,6 @@ ALWAYS_INLINE void NAME(scan_rows_)(NAME(scan_function_) * scan, const E_T *x, s
         end_stream();
 }
 
-enum { NAME(MOST_WIDE_ROWS_) = 12 }; /* taller planes take strips of several vectors */
-
 ALWAYS_INLINE void NAME(scan_masked_planes_)(tally_monoid m, const E_T *x, size_t planes, size_t rows, size_t width,
                                              tally_cpu_scan_options how, const A_T *acc, O_T *out) {
     _Alignas(64) L_T buffer[NAME(BUFFER_)];
@@ -170,7 +137,7 @@ ALWAYS_INLINE void NAME(scan_masked_planes_)(tally_monoid m, const E_T *x, size_
     const size_t most = how.stream && plane < NAME(BUFFER_) ? NAME(BUFFER_) / plane * plane : n;
     const tally_cpu_scan_options cached = {how.reverse, how.exclusive, false, 0};
     const L_V start = SPLAT(acc ? (L_T)*acc : NAME(scan_identity_)(m));
-    const bool is_wide = width > LANES / 2, is_tall = is_wide && rows > NAME(MOST_WIDE_ROWS_);
+    const bool is_wide = width > LANES / 2;
     row_steps steps;
     if (!is_wide)
         FIND_STEPS(LANES, rows, width, how.reverse, &steps);
@@ -178,13 +145,11 @@ ALWAYS_INLINE void NAME(scan_masked_planes_)(tally_monoid m, const E_T *x, size_
         block = n - done < most ? n - done : most;
         O_T *const to = most < n ? (O_T *)buffer : out + done;
         L_V value = start;
-        for (size_t at = 0; is_tall && at < block; at += plane)
-            NAME(scan_wide_columns_)(m, x + done + at, rows, width, width, cached, NULL, width, to + at);
-        if (is_wide && !is_tall)
+        if (is_wide)
             NAME(scan_wide_planes_)(m, x + done, block, rows, width, cached, start, to);
-        else if (!is_wide && steps.is_whole)
+        else if (steps.is_whole)
             NAME(scan_rows_side_by_side_)(m, false, x + done, block, block, &steps, cached, &value, to);
-        else if (!is_wide)
+        else
             NAME(scan_rows_side_by_side_)(m, true, x + done, block, plane, &steps, cached, &value, to);
         if (most < n)
             stream_bytes(out + done, buffer, block * sizeof *buffer);
