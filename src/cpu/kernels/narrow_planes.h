@@ -18,7 +18,8 @@ typedef struct masked_scan {
 } masked_scan;
 
 ALWAYS_INLINE v_u8 moved_bytes(v_u8 x, byte_move by) {
-    const __m512i low = _mm512_permutexvar_epi16(by.low, (__m512i)x), high = _mm512_permutexvar_epi16(by.high, (__m512i)x);
+    const __m512i low = _mm512_permutexvar_epi16(by.low, (__m512i)x),
+                  high = _mm512_permutexvar_epi16(by.high, (__m512i)x);
     return (v_u8)_mm512_or_si512(_mm512_shuffle_epi8(low, by.pick_low), _mm512_shuffle_epi8(high, by.pick_high));
 }
 
@@ -42,9 +43,9 @@ ALWAYS_INLINE v_u8 scan_masked(const masked_scan *s, v_u8 x, v_u8 *before) {
     }
     const v_u8 was = *before;
     if (s->goes_on)
-        *before = combined(s->scan, was,
-                           s->by_bytes ? moved_bytes(x, s->to_last)
-                                       : (v_u8)_mm512_permutexvar_epi16(s->last, (__m512i)x));
+        *before =
+            combined(s->scan, was,
+                     s->by_bytes ? moved_bytes(x, s->to_last) : (v_u8)_mm512_permutexvar_epi16(s->last, (__m512i)x));
     return combined(s->scan, was, exclusive ? step_of(s, x, 0) : x);
 }
 
@@ -110,8 +111,8 @@ static void find_steps(const narrow_scan *scan, size_t rows, size_t width, maske
 }
 
 /* A text for each way; as scan_masked_rows. */
-ALWAYS_INLINE void scan_rows_side_by_side(const narrow_scan *scan, const masked_scan *found, bool goes_on, const char *x,
-                                          size_t n, size_t plane, v_u8 *value, char *out) {
+ALWAYS_INLINE void scan_rows_side_by_side(const narrow_scan *scan, const masked_scan *found, bool goes_on,
+                                          const char *x, size_t n, size_t plane, v_u8 *value, char *out) {
     enum { SETTLING = 8 /* vectors of a plane */ };
     masked_scan s = *found;
     s.scan = scan;
@@ -133,7 +134,8 @@ ALWAYS_INLINE void scan_wide_planes(const narrow_scan *s, const char *x, size_t 
     const ptrdiff_t step = s->reverse ? -(ptrdiff_t)width : (ptrdiff_t)width;
     for (size_t plane = 0; plane < n; plane += rows * width)
         for (size_t j = 0; j < width; j += VECTOR_BYTES) {
-            const __mmask64 own = _bzhi_u64(UINT64_MAX, (unsigned)(width - j < VECTOR_BYTES ? width - j : VECTOR_BYTES));
+            const __mmask64 own =
+                _bzhi_u64(UINT64_MAX, (unsigned)(width - j < VECTOR_BYTES ? width - j : VECTOR_BYTES));
             ptrdiff_t at = (ptrdiff_t)(plane + j + (s->reverse ? (rows - 1) * width : 0));
             v_u8 before = start;
             for (size_t row = 0; row < rows; row++, at += step) {

@@ -217,12 +217,11 @@ ALWAYS_INLINE L_V NAME(load_lanes_)(const E_T *x, __mmask16 own) {
         return (L_V)_mm512_maskz_loadu_epi64((__mmask8)own, x);
     E_T elements[LANES];
     if (sizeof elements == 32) {
-        const __m256i part = sizeof(E_T) == 4 ? _mm256_maskz_loadu_epi32((__mmask8)own, x)
-                                              : _mm256_maskz_loadu_epi16(own, x);
+        const __m256i part =
+            sizeof(E_T) == 4 ? _mm256_maskz_loadu_epi32((__mmask8)own, x) : _mm256_maskz_loadu_epi16(own, x);
         memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
     } else {
-        const __m128i part =
-            sizeof(E_T) == 2 ? _mm_maskz_loadu_epi16((__mmask8)own, x) : _mm_maskz_loadu_epi8(own, x);
+        const __m128i part = sizeof(E_T) == 2 ? _mm_maskz_loadu_epi16((__mmask8)own, x) : _mm_maskz_loadu_epi8(own, x);
         memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
     }
     return LOAD(elements);
@@ -361,9 +360,9 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 #if defined(__AVX512BW__)
 /* Rows of more than a vector need no masks but for their last elements. */
 #define DEFINE_PLANES(name)                                                                                            \
-    static __attribute__((noinline)) void PASTE4(scan_masked_, name, _, WIDTH)(const void *x, size_t planes, size_t rows,            \
-                                                                 size_t width, tally_cpu_scan_options how,             \
-                                                                 const void *acc, void *out) {                         \
+    static __attribute__((noinline)) void PASTE4(scan_masked_, name, _,                                                \
+                                                 WIDTH)(const void *x, size_t planes, size_t rows, size_t width,       \
+                                                        tally_cpu_scan_options how, const void *acc, void *out) {      \
         NAME(scan_masked_planes_)(TALLY_MONOID_##name, x, planes, rows, width, how, acc, out);                         \
     }                                                                                                                  \
     static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
@@ -425,7 +424,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
     }                                                                                                                  \
     DEFINE_GROUPS(name)                                                                                                \
     static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \
-        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_planes_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH),      \
+        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_planes_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH),    \
         GROUPS_OF(name)};
 
 /* The monoids of the class whose accumulator is the result and whose lift is the element. */

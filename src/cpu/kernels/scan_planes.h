@@ -5,9 +5,8 @@
 enum { NAME(MOST_ROW_STEPS_) = sizeof(L_T) == 4 ? 4 : 3 };
 
 ALWAYS_INLINE L_V NAME(taken_)(L_V fill, __mmask16 lanes, __m512i from, L_V x) {
-    return (L_V)(sizeof(L_T) == 4
-                     ? _mm512_mask_permutexvar_epi32((__m512i)fill, lanes, from, (__m512i)x)
-                     : _mm512_mask_permutexvar_epi64((__m512i)fill, (__mmask8)lanes, from, (__m512i)x));
+    return (L_V)(sizeof(L_T) == 4 ? _mm512_mask_permutexvar_epi32((__m512i)fill, lanes, from, (__m512i)x)
+                                  : _mm512_mask_permutexvar_epi64((__m512i)fill, (__mmask8)lanes, from, (__m512i)x));
 }
 
 /* What a loop over vectors keeps in registers. */
@@ -60,7 +59,8 @@ ALWAYS_INLINE void NAME(scan_rows_by_)(tally_monoid m, size_t count, bool goes_o
         s.from[step] = steps->from[step];
         s.takes[step] = (__mmask16)steps->takes[step];
     }
-    const size_t filled = steps->filled, in_plane = (plane + filled - 1) / filled, rest = plane - (in_plane - 1) * filled;
+    const size_t filled = steps->filled, in_plane = (plane + filled - 1) / filled,
+                 rest = plane - (in_plane - 1) * filled;
     const uint32_t own = ((1u << filled) - 1) << (how.reverse ? LANES - filled : 0);
     const uint32_t last_own = ((1u << rest) - 1) << (how.reverse ? LANES - rest : 0);
     const ptrdiff_t next = how.reverse ? -(ptrdiff_t)filled : (ptrdiff_t)filled;

@@ -1,5 +1,5 @@
-/* Scans of short rows and of rows of a few columns on levels without masks of lanes. A part of scan.h, which includes it
- * for each class and output type. */
+/* Scans of short rows and of rows of a few columns on levels without masks of lanes. A part of scan.h, which includes
+ * it for each class and output type. */
 
 /* ---- short rows ---- */
 
@@ -174,5 +174,5 @@ ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, const E_T *x, size_t plane
                                       tally_cpu_scan_options how, O_T *out) {
     for (size_t plane = 0; plane < planes; plane++)
         NAME(scan_columns_)
-        (m, x + plane * rows * width, rows, width, width, how, NULL, width, out + plane * rows * width);
+    (m, x + plane * rows * width, rows, width, width, how, NULL, width, out + plane * rows * width);
 }
