@@ -431,10 +431,9 @@ static size_t packed_groups(const scan *s) {
 
 static void planes_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
-    const uint64_t element = task * s->each * s->extent * s->inner;
-    tally_cpu_scan_planes(s->plan, element_at(s, s->x, element), element_at(s, s->y, element),
-                          least(s->each, s->outer - task * s->each), s->extent, s->inner, s->stream, worker,
-                          result_at(s, element));
+    const uint64_t first = task * s->each, at = first * s->extent * s->inner;
+    tally_cpu_scan_planes(s->plan, element_at(s, s->x, at), element_at(s, s->y, at), least(s->each, s->outer - first),
+                          s->extent, s->inner, s->stream, worker, result_at(s, at));
 }
 
 /* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */

@@ -22,9 +22,14 @@ typedef struct NAME(row_scan_) {
 ALWAYS_INLINE L_V NAME(scan_rows_in_vector_)(tally_monoid m, const NAME(row_scan_) * s, L_V x, bool numbers,
                                              L_V *before) {
     bool exclusive = s->exclusive;
+    size_t count = s->count;
     NOT_IN_VECTORS(exclusive); /* nor a loop for each form */
-    UNROLL_8 for (size_t step = 0; step < NAME(MOST_ROW_STEPS_); step++) if (step < s->count) x =
-        COMBINE(NAME(taken_)(s->identity, s->takes[step], s->from[step], x), x);
+    NOT_IN_VECTORS(count);
+    UNROLL_8 for (size_t step = 0; step < NAME(MOST_ROW_STEPS_); step++) {
+        if (step > 0 && step == count)
+            break;
+        x = COMBINE(NAME(taken_)(s->identity, s->takes[step], s->from[step], x), x);
+    }
     const L_V was = *before;
     if (s->goes_on)
         *before = COMBINE(was, NAME(taken_)(s->identity, (__mmask16)-1, s->last, x));
@@ -44,18 +49,18 @@ ALWAYS_INLINE void NAME(scan_own_lanes_)(tally_monoid m, const NAME(row_scan_) *
 }
 
 /* n elements, planes of 'plane' each, which start from *value; it becomes the value after the last one if that
- * 'goes_on' from one vector to the next. 'count' and 'goes_on' are constants where this is inlined. */
-ALWAYS_INLINE void NAME(scan_rows_by_)(tally_monoid m, size_t count, bool goes_on, const E_T *x, size_t n, size_t plane,
+ * 'goes_on' from one vector to the next. 'goes_on' is a constant where this is inlined. */
+ALWAYS_INLINE void NAME(scan_rows_by_)(tally_monoid m, bool goes_on, const E_T *x, size_t n, size_t plane,
                                        const row_steps *steps, tally_cpu_scan_options how, L_V *value, O_T *out) {
     enum { SETTLING = 8 /* vectors of a plane */ };
     NAME(row_scan_)
-    s = {.count = count,
+    s = {.count = steps->count,
          .last = steps->last,
          .exclusive = how.exclusive,
          .goes_on = goes_on,
          .settles = plane > SETTLING * LANES,
          .identity = NAME(kept_identity_)(m)};
-    UNROLL_8 for (size_t step = 0; step < NAME(MOST_ROW_STEPS_); step++) if (step < count) {
+    UNROLL_8 for (size_t step = 0; step < NAME(MOST_ROW_STEPS_); step++) {
         s.from[step] = steps->from[step];
         s.takes[step] = (__mmask16)steps->takes[step];
     }
@@ -89,27 +94,13 @@ ALWAYS_INLINE void NAME(scan_rows_by_)(tally_monoid m, size_t count, bool goes_o
     *value = before;
 }
 
-/* A text for each number of steps. */
-ALWAYS_INLINE void NAME(scan_rows_side_by_side_)(tally_monoid m, bool goes_on, const E_T *x, size_t n, size_t plane,
-                                                 const row_steps *steps, tally_cpu_scan_options how, L_V *value,
-                                                 O_T *out) {
-    if (steps->count == 1)
-        NAME(scan_rows_by_)(m, 1, goes_on, x, n, plane, steps, how, value, out);
-    else if (steps->count == 2)
-        NAME(scan_rows_by_)(m, 2, goes_on, x, n, plane, steps, how, value, out);
-    else if (steps->count == 3)
-        NAME(scan_rows_by_)(m, 3, goes_on, x, n, plane, steps, how, value, out);
-    else if (LANES > 8)
-        NAME(scan_rows_by_)(m, 4, goes_on, x, n, plane, steps, how, value, out);
-}
-
 /* Planes whose rows would fill more than half a vector. Where they are a strip, all are one run of rows. */
-ALWAYS_INLINE void NAME(scan_wide_planes_)(tally_monoid m, const E_T *x, size_t n, size_t rows, size_t width,
+ALWAYS_INLINE void NAME(scan_wide_planes_)(NAME(shared_) shared, const E_T *x, size_t n, size_t rows, size_t width,
                                            tally_cpu_scan_options how, L_V start, O_T *out) {
     const NAME(strip_start_) from = {.start = start, .in_plane = rows};
     const size_t all = n / width, at_once = width <= NAME(STRIP_) ? all : rows;
     for (size_t row = 0; row < all; row += at_once)
-        NAME(scan_strips_from_)(m, x + row * width, at_once, width, width, how, from, width, out + row * width);
+        shared.strips(x + row * width, at_once, width, width, how, from, width, out + row * width);
 }
 
 /* Rows one by one. */
@@ -130,8 +121,9 @@ ALWAYS_INLINE void NAME(scan_rows_)(NAME(scan_function_) * scan, const E_T *x, s
         end_stream();
 }
 
-ALWAYS_INLINE void NAME(scan_masked_planes_)(tally_monoid m, const E_T *x, size_t planes, size_t rows, size_t width,
-                                             tally_cpu_scan_options how, const A_T *acc, O_T *out) {
+ALWAYS_INLINE void NAME(scan_masked_planes_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t planes,
+                                             size_t rows, size_t width, tally_cpu_scan_options how, const A_T *acc,
+                                             O_T *out) {
     _Alignas(64) L_T buffer[NAME(BUFFER_)];
     const size_t plane = rows * width, n = planes * plane;
     const size_t most = how.stream && plane < NAME(BUFFER_) ? NAME(BUFFER_) / plane * plane : n;
@@ -146,11 +138,11 @@ ALWAYS_INLINE void NAME(scan_masked_planes_)(tally_monoid m, const E_T *x, size_
         O_T *const to = most < n ? (O_T *)buffer : out + done;
         L_V value = start;
         if (is_wide)
-            NAME(scan_wide_planes_)(m, x + done, block, rows, width, cached, start, to);
+            NAME(scan_wide_planes_)(shared, x + done, block, rows, width, cached, start, to);
         else if (steps.is_whole)
-            NAME(scan_rows_side_by_side_)(m, false, x + done, block, block, &steps, cached, &value, to);
+            shared.rows(false, x + done, block, block, &steps, cached, &value, to);
         else
-            NAME(scan_rows_side_by_side_)(m, true, x + done, block, plane, &steps, cached, &value, to);
+            shared.rows(true, x + done, block, plane, &steps, cached, &value, to);
         if (most < n)
             stream_bytes(out + done, buffer, block * sizeof *buffer);
     }
@@ -159,8 +151,8 @@ ALWAYS_INLINE void NAME(scan_masked_planes_)(tally_monoid m, const E_T *x, size_
 }
 
 /* A few columns with running values, or NULL; whole vectors of rows, then the others. */
-ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
-                                              tally_cpu_scan_options how, L_T *values, O_T *out) {
+ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows,
+                                              size_t width, tally_cpu_scan_options how, L_T *values, O_T *out) {
     _Alignas(64) L_T buffer[NAME(BUFFER_)];
     L_T lane[LANES];
     row_steps steps;
@@ -177,8 +169,8 @@ ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size
         const size_t at = (how.reverse ? rows - done - block : done) * width;
         if (done == 0 || block < at_once)
             FIND_STEPS(LANES, block < at_once ? block : SIZE_MAX / width, width, how.reverse, &steps);
-        NAME(scan_rows_side_by_side_)
-        (m, true, x + at, block * width, block * width, &steps, how, &value, how.stream ? (O_T *)buffer : out + at);
+        shared.rows(true, x + at, block * width, block * width, &steps, how, &value,
+                    how.stream ? (O_T *)buffer : out + at);
         if (how.stream)
             stream_bytes(out + at, buffer, block * width * sizeof *buffer);
     }

@@ -145,8 +145,9 @@ ALWAYS_INLINE void NAME(scan_narrow_rows_)(tally_monoid m, const E_T *x, size_t 
     }
 }
 
-ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
-                                              tally_cpu_scan_options how, L_T *values, O_T *out) {
+ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows,
+                                              size_t width, tally_cpu_scan_options how, L_T *values, O_T *out) {
+    (void)shared;
     L_T buffer[NAME(BUFFER_)], lane[LANES] = {0};
     /* whole vectors of rows, so that the bits do not depend on whether the output is streamed */
     const size_t at_once = LANES / width, most = how.stream ? NAME(BUFFER_) / (at_once * width) * at_once : rows;
@@ -166,13 +167,4 @@ ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size
     memcpy(lane, &before, sizeof before);
     for (size_t j = 0; values && j < width; j++)
         values[j] = lane[how.reverse ? width - 1 - j : j];
-}
-
-ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                       tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out);
-ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, const E_T *x, size_t planes, size_t rows, size_t width,
-                                      tally_cpu_scan_options how, O_T *out) {
-    for (size_t plane = 0; plane < planes; plane++)
-        NAME(scan_columns_)
-    (m, x + plane * rows * width, rows, width, width, how, NULL, width, out + plane * rows * width);
 }

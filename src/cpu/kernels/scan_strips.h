@@ -4,6 +4,8 @@
  * f32 0.090 and 0.080, 100 of f32 0.095 and 0.088. Many more columns lose, since rows are no longer read in order:
  * 50000 x 200 of f32 0.46 and 0.63.) */
 #if defined(__AVX512BW__)
+#include "cpu/kernels/row_steps.h"
+
 enum { NAME(STRIP_) = 4 * LANES, NAME(MOST_STRIPS_) = 2, NAME(STRIP_ROWS_) = 64 };
 
 /* What a strip starts from: values[width], which become those behind the last row, or 'start' every 'in_plane' rows. */
@@ -12,6 +14,14 @@ typedef struct NAME(strip_start_) {
     L_V start;
     size_t in_plane;
 } NAME(strip_start_);
+
+/* What planes and columns share, as functions that are not inlined. */
+typedef struct NAME(shared_) {
+    void (*strips)(const E_T *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how,
+                   NAME(strip_start_) from, size_t out_stride, O_T *out);
+    void (*rows)(bool goes_on, const E_T *x, size_t n, size_t plane, const row_steps *steps, tally_cpu_scan_options how,
+                 L_V *value, O_T *out);
+} NAME(shared_);
 
 /* Up to 'vectors' vectors of columns, a constant where this is inlined. */
 ALWAYS_INLINE void NAME(scan_strip_)(tally_monoid m, size_t vectors, const E_T *x, size_t rows, size_t width,
@@ -64,19 +74,25 @@ ALWAYS_INLINE void NAME(scan_strips_from_)(tally_monoid m, const E_T *x, size_t 
     }
 }
 
-ALWAYS_INLINE void NAME(scan_strips_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                      tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
-    const NAME(strip_start_) from = {.values = before};
-    NAME(scan_strips_from_)(m, x, rows, width, stride, how, from, out_stride, out);
+ALWAYS_INLINE void NAME(scan_strips_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows, size_t width,
+                                      size_t stride, tally_cpu_scan_options how, L_T *before, size_t out_stride,
+                                      O_T *out) {
+    (void)m;
+    shared.strips(x, rows, width, stride, how, (NAME(strip_start_)){.values = before}, out_stride, out);
 }
 #define IN_STRIPS(width) ((width) <= NAME(MOST_STRIPS_) * NAME(STRIP_))
 #define NARROW_ROWS      (LANES / 2)
 #else
 enum { NAME(STRIP_ROWS_) = 64 };
+typedef struct NAME(shared_) {
+    size_t none;
+} NAME(shared_);
 
 /* Less than a vector, element by element. */
-ALWAYS_INLINE void NAME(scan_strips_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                      tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_strips_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows, size_t width,
+                                      size_t stride, tally_cpu_scan_options how, L_T *before, size_t out_stride,
+                                      O_T *out) {
+    (void)shared;
     for (size_t k = 0; k < rows; k++) {
         const size_t row = how.reverse ? rows - 1 - k : k;
         for (size_t j = 0; j < width; j++) {
