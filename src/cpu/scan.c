@@ -137,10 +137,10 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         return;
     }
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
-        uint64_t first = task * s->tile;
+        const uint64_t first = task * s->tile, element = first * s->extent;
         tally_cpu_start(s->plan, s->initial, acc);
-        s->plan->direct->planes(element_at(s, s->x, first * s->extent), end - first, s->extent, 1, options_of(s, UINT64_MAX),
-                              acc, result_at(s, first * s->extent));
+        s->plan->direct->planes(element_at(s, s->x, element), end - first, s->extent, 1, options_of(s, UINT64_MAX), acc,
+                                result_at(s, element));
         return;
     }
     for (uint64_t group = task * s->tile; group < end; group++) {
@@ -431,9 +431,9 @@ static size_t packed_groups(const scan *s) {
 
 static void planes_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
-    const uint64_t first = task * s->each, element = first * s->extent * s->inner;
-    tally_cpu_scan_planes(s->plan, element_at(s, s->x, element), element_at(s, s->y, element),
-                          least(s->each, s->outer - first), s->extent, s->inner, s->stream, worker, result_at(s, element));
+    const uint64_t first = task * s->each, at = first * s->extent * s->inner;
+    tally_cpu_scan_planes(s->plan, element_at(s, s->x, at), element_at(s, s->y, at), least(s->each, s->outer - first),
+                          s->extent, s->inner, s->stream, worker, result_at(s, at));
 }
 
 /* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */
