@@ -19,7 +19,7 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
     enum { WIDENED = 10, SUMS = 24, PRODUCTS = 36, LIFTED = 36, NUMBERS_64 = 40 };
     switch (tally_class_of(c->monoid)) {
     case TALLY_CLASS_COUNT:
-        return 0;
+        return plan->lifted.truths ? TALLY_CPU_SHORT_GROUP : 0;
     case TALLY_CLASS_SUM:
     case TALLY_CLASS_SQUARE:
         return c->monoid == TALLY_MONOID_sum || !tally_dtype_is_float(plan->lifted.type) ? 0 : is_wide ? SUMS : WIDENED;
@@ -39,6 +39,11 @@ bool tally_cpu_folds_by_trees(const tally_cpu_plan *plan, uint64_t elements, uin
            !plan->lower_elements && plan->lifted.tree.fold && elements < groups * short_length(plan);
 }
 
+bool tally_cpu_folds_rows_by_trees(const tally_cpu_plan *plan, uint64_t extent) {
+    enum { LONGEST = 256 };
+    return plan->lifted.parts == TALLY_CPU_PLACE && extent <= LONGEST && tally_cpu_folds_by_trees(plan, 1, 1);
+}
+
 static void fold_alone(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,
                        const uint64_t *lengths, void *out) {
     const size_t bytes = plan->base.computation.in_bytes;
@@ -53,7 +58,8 @@ static void fold_alone(const tally_cpu_plan *plan, const void *x, const void *y,
 static void fold_numbers(const tally_cpu_plan *plan, const void *x, const uint64_t *offsets, size_t count,
                          const tally_cpu_carry *start, const uint64_t *lengths, void *out) {
     const tally_cpu_lifted *const l = &plan->lifted;
-    const bool places = l->parts == TALLY_CPU_PLACE, gives_places = places && plan->base.computation.desc.out == TALLY_I64;
+    const bool places = l->parts == TALLY_CPU_PLACE,
+               gives_places = places && plan->base.computation.desc.out == TALLY_I64;
     uint64_t first[TALLY_CPU_BATCH], second[TALLY_CPU_BATCH];
     if (tally_cpu_writes_results(plan)) {
         l->tree.fold(x, offsets, count, &l->tree, &start->first, out);
@@ -82,10 +88,11 @@ void tally_cpu_fold_by_trees(const tally_cpu_plan *plan, const void *x, const vo
         fold_numbers(plan, x, offsets, count, &start, lengths, out);
         return;
     }
+    const uint64_t most_elements = l->truths ? TALLY_CPU_LIFTED_TRUTHS : TALLY_CPU_LIFTED_BLOCK;
     for (size_t done = 0, taken; done < count; done += most(taken, 1)) {
         const uint64_t *const own = offsets + done, *const each = lengths ? lengths + done : NULL;
         void *const to = tally_at_mutable(out, done, c->out_bytes * c->per_result);
-        taken = tally_cpu_groups_within(own, count - done, TALLY_CPU_LIFTED_BLOCK);
+        taken = tally_cpu_groups_within(own, count - done, most_elements);
         if (taken == 0) {
             fold_alone(plan, x, y, own, each, to);
             continue;

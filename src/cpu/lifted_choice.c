@@ -84,7 +84,8 @@ bool tally_cpu_is_strict(const tally_cpu_plan *plan) {
 static void choose_pair(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const bool is_narrow =
-        c->monoid == TALLY_MONOID_minmax && plan->device->scans->narrow(c->desc.in, TALLY_MONOID_min);
+        (c->monoid == TALLY_MONOID_minmax && plan->device->scans->narrow(c->desc.in, TALLY_MONOID_min)) ||
+        (!tally_is_scan(c) && plan->device->scans->first_equal(c->desc.in));
     const tally_dtype type = is_narrow ? c->desc.in : scanned_type(tally_dtype_value(c->desc.in));
     tally_monoid first = TALLY_MONOID_min, second = TALLY_MONOID_max;
     if (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax) {
@@ -118,10 +119,13 @@ static void choose(tally_cpu_plan *plan) {
         return;
     }
     const bool is_all = c->desc.op == TALLY_ALL;
-    if (tally_is_scan(c) && (is_all || c->desc.op == TALLY_ANY) &&
-        plan->device->scans->narrow(TALLY_U8, TALLY_MONOID_bor)) {
+    const tally_monoid of_truths = is_all ? TALLY_MONOID_band : TALLY_MONOID_bor;
+    const tally_cpu_tree tree_of_truths = plan->device->scans->trees(TALLY_U8, of_truths);
+    if ((tally_is_scan(c) || tree_of_truths.fold) && (is_all || c->desc.op == TALLY_ANY) &&
+        plan->device->scans->narrow(TALLY_U8, of_truths)) {
         plan->lifted = (tally_cpu_lifted){
-            .scan = tally_cpu_same_scan(plan->device, TALLY_U8, is_all ? TALLY_MONOID_band : TALLY_MONOID_bor),
+            .scan = tally_cpu_same_scan(plan->device, TALLY_U8, of_truths),
+            .tree = tree_of_truths,
             .type = TALLY_U8,
             .carry = TALLY_U8,
             .truths = true};

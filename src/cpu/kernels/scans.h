@@ -177,8 +177,8 @@ typedef struct tally_cpu_scans {
     tally_cpu_lift_32 *(*lift_narrow)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
-    tally_cpu_trees_for *trees;               /* only with AVX-512 */
-    tally_cpu_first_equal_for *first_equal; /* of numbers of 32 and 64 bits; only with AVX-512 */
+    tally_cpu_trees_for *trees;             /* only with AVX-512 */
+    tally_cpu_first_equal_for *first_equal; /* of all types but floats of 16 bits; only with AVX-512 */
     tally_cpu_truths *truths;
     tally_cpu_magnitudes *magnitudes;
     tally_cpu_count *count; /* NULL on the baseline */

@@ -207,6 +207,8 @@ tally_cpu_tree PASTE4(tally_cpu_trees, _, TALLY_LEVEL, )(tally_dtype type, tally
 #define EQUAL_FLOATS(bits, suffix)                                                                                     \
     (_mm512_cmp_##suffix##_mask(v, own, _CMP_EQ_OQ) |                                                                  \
      (_mm512_cmp_##suffix##_mask(v, v, _CMP_UNORD_Q) & _mm512_cmp_##suffix##_mask(own, own, _CMP_UNORD_Q)))
+DEFINE_FIRST_EQUAL(u8, 8, _mm512_cmpeq_epi8_mask((__m512i)v, (__m512i)own))
+DEFINE_FIRST_EQUAL(u16, 16, _mm512_cmpeq_epi16_mask((__m512i)v, (__m512i)own))
 DEFINE_FIRST_EQUAL(u32, 32, _mm512_cmpeq_epi32_mask((__m512i)v, (__m512i)own))
 DEFINE_FIRST_EQUAL(u64, 64, _mm512_cmpeq_epi64_mask((__m512i)v, (__m512i)own))
 DEFINE_FIRST_EQUAL(f32, 32, EQUAL_FLOATS(32, ps))
@@ -214,6 +216,12 @@ DEFINE_FIRST_EQUAL(f64, 64, EQUAL_FLOATS(64, pd))
 
 tally_cpu_first_equal *PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, )(tally_dtype type) {
     switch (type) {
+    case TALLY_I8:
+    case TALLY_U8:
+        return first_equal_u8;
+    case TALLY_I16:
+    case TALLY_U16:
+        return first_equal_u16;
     case TALLY_I32:
     case TALLY_U32:
         return first_equal_u32;
