@@ -19,7 +19,7 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
     enum { WIDENED = 10, SUMS = 24, PRODUCTS = 36, LIFTED = 36, NUMBERS_64 = 40 };
     switch (tally_class_of(c->monoid)) {
     case TALLY_CLASS_COUNT:
-        return plan->lifted.truths ? TALLY_CPU_SHORT_GROUP : 0;
+        return 0;
     case TALLY_CLASS_SUM:
     case TALLY_CLASS_SQUARE:
         return c->monoid == TALLY_MONOID_sum || !tally_dtype_is_float(plan->lifted.type) ? 0 : is_wide ? SUMS : WIDENED;
@@ -88,11 +88,10 @@ void tally_cpu_fold_by_trees(const tally_cpu_plan *plan, const void *x, const vo
         fold_numbers(plan, x, offsets, count, &start, lengths, out);
         return;
     }
-    const uint64_t most_elements = l->truths ? TALLY_CPU_LIFTED_TRUTHS : TALLY_CPU_LIFTED_BLOCK;
     for (size_t done = 0, taken; done < count; done += most(taken, 1)) {
         const uint64_t *const own = offsets + done, *const each = lengths ? lengths + done : NULL;
         void *const to = tally_at_mutable(out, done, c->out_bytes * c->per_result);
-        taken = tally_cpu_groups_within(own, count - done, most_elements);
+        taken = tally_cpu_groups_within(own, count - done, TALLY_CPU_LIFTED_BLOCK);
         if (taken == 0) {
             fold_alone(plan, x, y, own, each, to);
             continue;

@@ -119,13 +119,10 @@ static void choose(tally_cpu_plan *plan) {
         return;
     }
     const bool is_all = c->desc.op == TALLY_ALL;
-    const tally_monoid of_truths = is_all ? TALLY_MONOID_band : TALLY_MONOID_bor;
-    const tally_cpu_tree tree_of_truths = plan->device->scans->trees(TALLY_U8, of_truths);
-    if ((tally_is_scan(c) || tree_of_truths.fold) && (is_all || c->desc.op == TALLY_ANY) &&
-        plan->device->scans->narrow(TALLY_U8, of_truths)) {
+    if (tally_is_scan(c) && (is_all || c->desc.op == TALLY_ANY) &&
+        plan->device->scans->narrow(TALLY_U8, TALLY_MONOID_bor)) {
         plan->lifted = (tally_cpu_lifted){
-            .scan = tally_cpu_same_scan(plan->device, TALLY_U8, of_truths),
-            .tree = tree_of_truths,
+            .scan = tally_cpu_same_scan(plan->device, TALLY_U8, is_all ? TALLY_MONOID_band : TALLY_MONOID_bor),
             .type = TALLY_U8,
             .carry = TALLY_U8,
             .truths = true};

@@ -150,6 +150,10 @@ static void count_truths(const tally_cpu_plan *plan, const void *x, const uint64
                          int64_t *acc) {
     const tally_computation *c = &plan->base.computation;
     const uint64_t sign = tally_dtype_is_float(c->desc.in) ? UINT64_C(1) << (8 * c->in_bytes - 1) : 0; /* of -0 */
+    if (plan->device->scans->count_groups) {
+        plan->device->scans->count_groups(x, offsets, count, c->in_bytes, ~sign, acc);
+        return;
+    }
     _Alignas(64) uint8_t before[COUNTED_BLOCK + 8];
     int64_t eighths[COUNTED_BLOCK / 8 + 1], previous = 0, total = 0;
     size_t group = 0;
