@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The pages that are written by hand have an entry for every operator, type, option and section, and what docs/support.md says of the
-CPU is what the library answers.
+"""The pages that are written by hand have an entry for every operator, type, option and section, what docs/support.md says of the
+CPU is what the library answers, and no line of a paragraph begins like an entry of a list, since it would become one.
 
 usage: pages.py TALLY CONFORMANCE ROOT
 """
+import glob
 import json
 import os
 import re
@@ -38,6 +39,20 @@ def rows(text, begins, columns):
     return " ".join(" ".join(line.split("|")[1:1 + columns]) for line in table.splitlines()[2:])
 
 
+def entries_by_chance(text):
+    """Lines within paragraphs that begin like an entry of a list."""
+    marker, in_code, block = re.compile(r" {0,3}([-+*]|1[.)]) "), False, []
+    for line in text.splitlines():
+        in_code ^= line.startswith("```")
+        if in_code or not line.strip():
+            block = []
+            continue
+        is_paragraph = block and not marker.match(block[0]) and block[0][0] not in " |`" and not block[-1].endswith(":")
+        if is_paragraph and marker.match(line):
+            yield line
+        block.append(line)
+
+
 operators = [entry["op"] for entry in json.loads(run(TALLY, "ops", "--json"))]
 types = re.search(r"of text: (.*);", run(TALLY, "reduce", "--help")).group(1).split()
 commands = re.findall(r"^(?:usage:)? +tally ([a-z|]+(?: \| [a-z]+)*)", run(TALLY, "--help"), re.M)
@@ -61,6 +76,10 @@ for line in run(CONFORMANCE, "--device", "cpu", "--table").splitlines():
 for line in page("tests/conformance/refused-cpu.txt").splitlines()[2:]:
     if line not in support:
         print(f"FAIL support.md lacks the refusal {line}")
+        failures += 1
+for path in (path for where in ("*", "docs/**/*", "python/*", "single/*") for path in glob.glob(where + ".md", root_dir=ROOT, recursive=True)):
+    for line in entries_by_chance(page(path)):
+        print(f"FAIL {path}: a line of a paragraph begins like an entry of a list: {line}")
         failures += 1
 print(f"{len(operators)} operators, {len(types)} types, {len(commands)} commands: {failures} failures")
 sys.exit(failures > 0 or not (operators and types and len(commands) >= 8))

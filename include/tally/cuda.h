@@ -32,7 +32,7 @@
  *               shape that goes another way, takes from some tenths of a second to a few seconds more, also while a
  *               stream is captured. tally_plan_create compiles those of user operators, and one or two of exact sums
  *               and of scans of all values, which it asks how many blocks fit. They are kept for other processes in
- *               $XDG_CACHE_HOME/tally (~/.cache/tally). Up to eight threads compile, and end before the call returns.
+ *               $XDG_CACHE_HOME/tally (~/.cache/tally). Up to 16 threads compile, and end before the call returns.
  *   Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
  *
  * Environment

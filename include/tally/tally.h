@@ -112,7 +112,7 @@ typedef enum tally_op {
     TALLY_DOT,           /* sum of x * y, two inputs; out as TALLY_SUM */
     TALLY_LOGSUMEXP,     /* log of the sum of exp(x), without overflow; out as TALLY_MEAN; of nothing -inf */
     TALLY_SKEWNESS,      /* third moment over std^3; ddof 0: biased, else unbiased; NaN if all are equal; out as MEAN */
-    TALLY_KURTOSIS,      /* fourth, less 3 (Fisher), as SciPy's kurtosis; likewise. NaN where all elements are equal */
+    TALLY_KURTOSIS,      /* fourth moment over std^4, less 3 (Fisher), as SciPy's kurtosis; otherwise likewise */
     TALLY_USER,          /* the descriptor's own monoid */
     TALLY_OP_COUNT
 } tally_op;
@@ -479,8 +479,9 @@ typedef struct tally_sizes {
  * TALLY_EMPTY of a group and TALLY_OUTPUT_TOO_SMALL. Without a stream the call returns that, too. Other errors are
  * those of tally_run; TALLY_INVALID_ARGUMENT for a plan without the flag, as tally_run returns for one with it. There
  * are no pieces of such plans, and no words. Such plans are for the CPU, where the device's memory is the host's, for
- * CUDA, where several GPUs leave them to the first, and for Vulkan without a stream, where the host reads the size;
- * tally_vulkan_record has that of ALL_VALUES. The groups of LABELS are as many as args.shape has. */
+ * CUDA, where several GPUs leave them to the first, and for Vulkan without a stream, where the host reads the size.
+ * (tally_vulkan_record reads the number of ALL_VALUES from the device, with a plan without the flag.) The groups of
+ * LABELS are as many as args.shape has. */
 TALLY_API tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
                                        tally_stream stream);
 

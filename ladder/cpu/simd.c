@@ -11,7 +11,7 @@ STEP(simd) {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         sum += load_vector(x + i);
-    value total = sum_of(sum);
+    value total = sum_of_lanes(sum);
     for (; i < n; i++)
         total += x[i];
     *out = total;

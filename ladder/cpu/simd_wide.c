@@ -13,7 +13,7 @@ STEP(simd_wide) {
         a += load_vector(x + i), b += load_vector(x + i + LANES);
         c += load_vector(x + i + 2 * LANES), d += load_vector(x + i + 3 * LANES);
     }
-    value total = sum_of((a + b) + (c + d));
+    value total = sum_of_lanes((a + b) + (c + d));
     for (; i < n; i++)
         total += x[i];
     *out = total;

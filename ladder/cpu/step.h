@@ -54,7 +54,7 @@ static inline vector load_vector(const value *x) {
 }
 
 /* The lanes' sum, pair by pair. */
-static inline value sum_of(vector v) {
+static inline value sum_of_lanes(vector v) {
     value lane[LANES];
     memcpy(lane, &v, sizeof v);
     for (int half = LANES / 2; half > 0; half /= 2)

@@ -267,6 +267,20 @@ static int decide_grouping(const call *c, const tally_shape *shape, tally_desc *
     return 0;
 }
 
+/* States in words have one dimension more. */
+static int add_words(result_dims *r, size_t words) {
+    if (words == 1)
+        return 0;
+    if (r->count == MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "tally gives at most %d dimensions", MAX_DIMS);
+        return -1;
+    }
+    r->shape[r->count] = (Py_ssize_t)words;
+    r->order[r->count] = r->count;
+    r->count++;
+    return 0;
+}
+
 /* Runs a plan whose input stands in 'args'. The results are a number, or in the caller's array or a new one, which has
  * the dimensions r. */
 static PyObject *run_along(call *c, array *x, kept_plan *kept, tally_args *args, const result_dims *r, bool is_bool) {
@@ -317,14 +331,9 @@ PyObject *along_axes(call *c, array *x, array *y) {
         return NULL;
     result_dims r;
     dims_of_results(&r, ndim, lengths, order, over, c->function->form != TALLY_REDUCE, keepdims);
-    if (kept->elements > 1) { /* words */
-        r.shape[r.count] = (Py_ssize_t)kept->elements;
-        r.order[r.count] = r.count;
-        r.count++;
-    }
     args.x = x->data;
     args.y = y ? y->data : NULL;
-    PyObject *result = run_along(c, x, kept, &args, &r, is_bool);
+    PyObject *result = add_words(&r, kept->elements) ? NULL : run_along(c, x, kept, &args, &r, is_bool);
     plan_give(kept);
     if (include && result)
         result = with_initial(c, result, over);

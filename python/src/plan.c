@@ -13,13 +13,15 @@ typedef struct plan {
     call call; /* its options are owned */
     fixed_plan fixed;
     tally_user_op user;
-    PyObject *arguments;   /* of which another process makes the same */
-    PyObject *user_object; /* owns the texts, which the library's plan has copied */
+    PyObject *arguments; /* of which another process makes the same */
+    PyObject *texts;     /* of a user's operator: a list that keeps them */
 } plan;
 
-static const char *text_of(PyObject *object, const char *name) {
+/* Its bytes live as long as the text, which an attribute may make anew whenever it is asked. */
+static const char *text_of(PyObject *object, const char *name, PyObject *texts) {
     PyObject *text = PyObject_GetAttrString(object, name);
-    const char *bytes = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL; /* lives as long as the object's attribute */
+    const bool is_kept = text && texts && PyList_Append(texts, text) == 0;
+    const char *bytes = is_kept ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     Py_XDECREF(text);
     return bytes;
 }
@@ -28,14 +30,17 @@ static const char *text_of(PyObject *object, const char *name) {
 static int open_user(plan *self, PyObject *object) {
     tally_user_op *user = &self->user;
     PyObject *bytes = PyObject_GetAttrString(object, "acc_bytes"), *commutes = NULL;
-    self->user_object = Py_NewRef(object);
+    const struct {
+        const char *name, **text;
+    } texts[] = {{"name", &user->name},        {"acc", &user->acc_source},         {"identity", &user->identity_source},
+                 {"lift", &user->lift_source}, {"combine", &user->combine_source}, {"lower", &user->lower_source}};
+    self->texts = PyList_New(0);
     user->struct_size = sizeof *user;
     user->acc_bytes = bytes ? PyLong_AsSize_t(bytes) : 0;
     Py_XDECREF(bytes);
-    if (PyErr_Occurred() || !(user->name = text_of(object, "name")) || !(user->acc_source = text_of(object, "acc")) ||
-        !(user->identity_source = text_of(object, "identity")) || !(user->lift_source = text_of(object, "lift")) ||
-        !(user->combine_source = text_of(object, "combine")) || !(user->lower_source = text_of(object, "lower")) ||
-        !(commutes = PyObject_GetAttrString(object, "commutes")))
+    for (size_t k = 0; !PyErr_Occurred() && k < sizeof texts / sizeof *texts; k++)
+        *texts[k].text = text_of(object, texts[k].name, self->texts);
+    if (PyErr_Occurred() || !(commutes = PyObject_GetAttrString(object, "commutes")))
         return -1;
     user->commutes = PyObject_IsTrue(commutes);
     Py_DECREF(commutes);
@@ -179,7 +184,7 @@ static void plan_free(PyObject *object) {
     Py_XDECREF(self->arguments);
     for (int k = 0; k < OPTIONS; k++)
         Py_XDECREF(self->call.options[k]);
-    Py_XDECREF(self->user_object);
+    Py_XDECREF(self->texts);
     release(object);
     Py_DECREF(type);
 }

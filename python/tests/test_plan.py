@@ -111,6 +111,37 @@ def test_operators_of_ones_own(device):
     np.testing.assert_array_equal(rows(x), [longest_run_of_zeros(row) for row in x])
 
 
+def test_texts_that_an_attribute_makes_anew_are_kept():
+    class Made:
+        name, acc_bytes, commutes = "Made", 4, True
+
+        def __getattr__(self, name):
+            texts = {"acc": "struct acc_t { int n; };", "identity": "acc_t{0}", "lift": "acc_t{x}",
+                     "combine": "acc_t{left.n + right.n}", "lower": "acc.n"}
+            return " ".join([texts[name], "/*", str(id(self)), "*/"]) if name in texts else object.__getattribute__(self, name)
+    plan, x, wrong = tally.Plan(Made(), "int32", out_dtype="int32"), np.ones(1 << 18, "i4"), []
+
+    def work(): # several threads at once take plans of their own, which are made of the texts again
+        try:
+            for _ in range(20):
+                assert plan(x) == 1 << 18
+        except Exception as error:
+            wrong.append(error)
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_words_of_too_many_dimensions():
+    x = memoryview(bytearray(8)).cast("B").cast("d", [1] * 64)
+    with pytest.raises(ValueError, match="64 dimensions"):
+        tally.Plan("sum", axis=0, keepdims=True, words="out")(x)
+    assert tally.Plan("sum", words="out")(x).shape == (3,)
+
+
 def test_operators_that_are_wrong():
     good = dict(acc="struct acc_t { int n; };", identity="acc_t{0}", lift="acc_t{1}", combine="acc_t{left.n + right.n}",
                 lower="acc.n", acc_bytes=4)

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "core/status.h"
 
@@ -156,5 +157,5 @@ tally_status tally_args_check(const tally_computation *c, const tally_args *a, b
     if (!tally_counts_runs(c) && a->out_bytes < needed)
         return tally_fail(TALLY_OUTPUT_TOO_SMALL, "args.out_bytes is %zu; the output needs %" PRIu64, a->out_bytes,
                           needed);
-    return check_overlap(c, a, elements * c->in_bytes, tally_counts_runs(c) ? a->out_bytes : needed);
+    return check_overlap(c, a, elements * c->in_bytes, least(a->out_bytes, needed));
 }

@@ -152,6 +152,10 @@ tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t colum
     if (c->desc.grouping == TALLY_ALL_VALUES && columns != 1)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_resume: all values have one state, not %llu",
                           (unsigned long long)columns);
+    uint64_t bytes;
+    if (__builtin_mul_overflow(columns, form.count * sizeof *words, &bytes) || bytes > PTRDIFF_MAX)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_resume: %llu states have more bytes than can be addressed",
+                          (unsigned long long)columns);
     return plan->device->interface->resume(plan, &form, words, columns);
 }
 

@@ -8,15 +8,16 @@
 
 void tally_run_pointers(const tally_computation *c, const tally_args *a, uint64_t elements, bool is_push,
                         tally_pointer pointers[TALLY_POINTERS]) {
-    const bool gives = elements && (!is_push || tally_is_scan(c));
-    const tally_pointer all[TALLY_POINTERS] = {{"x", elements ? a->x : NULL},
-                                               {"y", elements ? a->y : NULL},
-                                               {"offsets", a->offsets},
-                                               {"keys", elements ? a->keys : NULL},
-                                               {"labels", elements ? a->labels : NULL},
-                                               {"initial", a->initial},
-                                               {"out", gives ? a->out : NULL},
-                                               {"keys_out", elements ? a->keys_out : NULL}};
+    const tally_grouping grouping = c->desc.grouping;
+    const bool gives = elements && (!is_push || tally_is_scan(c)), keys = elements && grouping == TALLY_KEYS;
+    const tally_pointer all[TALLY_POINTERS] = {{"args.x", elements ? a->x : NULL},
+                                               {"args.y", elements ? a->y : NULL},
+                                               {"args.offsets", grouping == TALLY_SEGMENTS ? a->offsets : NULL},
+                                               {"args.keys", keys ? a->keys : NULL},
+                                               {"args.labels", elements && grouping == TALLY_LABELS ? a->labels : NULL},
+                                               {"args.initial", a->initial},
+                                               {"args.out", gives ? a->out : NULL},
+                                               {"args.keys_out", keys ? a->keys_out : NULL}};
     memcpy(pointers, all, sizeof all);
 }
 

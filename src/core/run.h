@@ -8,7 +8,7 @@
 #include "core/computation.h"
 
 typedef struct tally_pointer {
-    const char *name; /* of the member of tally_args */
+    const char *name; /* as the caller knows it: "args.x" */
     const void *address;
 } tally_pointer;
 enum { TALLY_POINTERS = 8 };

@@ -138,5 +138,5 @@ void tally_cpu_scan_equal(const tally_cpu_plan *plan, const void *x, const void 
     const tally_cpu_scan_options how = {.reverse = c->reverse,
                                         .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
                                         .stream = stream && count * length >= TALLY_CPU_LEAST_STREAMED};
-    plan->direct->rows(x, count, length, how, start, out);
+    plan->direct->planes(x, count, length, 1, how, start, out);
 }

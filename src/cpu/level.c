@@ -22,7 +22,8 @@ __attribute__((unused)) static bool processor_has_avx2(void) {
 }
 __attribute__((unused)) static bool processor_has_avx512(void) {
     return processor_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512cd");
 }
 #endif
 

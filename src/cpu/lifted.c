@@ -291,7 +291,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
         }
         const void *lifted =
             tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), n, block);
-        l->scan->rows(lifted, count, extent, how, &from.first, scanned);
+        l->scan->planes(lifted, count, extent, 1, how, &from.first, scanned);
         if (to_results)
             continue;
         if (places && c->desc.out == TALLY_I64) {
@@ -302,7 +302,7 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
             plan->device->scans->follow[plan->lifted.type].groups(block->scanned, scanned, numbers, n, 0,
                                                                   block->second);
         else if (l->second)
-            l->second->rows(lifted, count, extent, how, &from.second, block->second);
+            l->second->planes(lifted, count, extent, 1, how, &from.second, block->second);
         tally_cpu_lower_prefixes(plan, scanned, block->second, n, (tally_counts){block->counts, 0, 0}, to);
     }
 }

@@ -1,5 +1,7 @@
 #include "cpu/planes.h"
 
+#include <string.h>
+
 #include "core/arithmetic.h"
 #include "cpu/components.h"
 #include "cpu/lifted.h"
@@ -23,25 +25,38 @@ bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t 
     const tally_cpu_lifted *l = &plan->lifted;
     const tally_computation *c = &plan->base.computation;
     const size_t bytes = plan->direct ? c->out_bytes : l->bytes;
-    const bool is_wide = width * bytes >= LEAST_PLANE_ROW;
+    const bool is_wide = width * bytes >= LEAST_PLANE_ROW, at_once = tally_cpu_has_masks(plan);
     if (plan->direct)
-        return is_wide && rows * width * bytes > LEAST_PLANE && rows * width <= TALLY_CPU_LIFTED_BLOCK;
-    return l->scan && l->parts == TALLY_CPU_NUMBER && !tally_cpu_lowers_by_count(plan) &&
+        return rows * width <= TALLY_CPU_LIFTED_BLOCK && (at_once || (is_wide && rows * width * bytes > LEAST_PLANE));
+    return l->scan && l->parts == TALLY_CPU_NUMBER && (at_once || !tally_cpu_lowers_by_count(plan)) &&
            tally_cpu_starts_as_its_scan(plan, c->desc.form == TALLY_EXCLUSIVE_SCAN) &&
-           rows * width >= LEAST_LIFTED_PLANE && 2 * rows * width <= TALLY_CPU_LIFTED_BLOCK &&
-           (is_wide || (bytes >= sizeof(uint32_t) && !are_packed));
+           2 * rows * width <= TALLY_CPU_LIFTED_BLOCK &&
+           (at_once || (rows * width >= LEAST_LIFTED_PLANE && (is_wide || (bytes >= sizeof(uint32_t) && !are_packed))));
+}
+
+/* The number of elements of each prefix. */
+static void number_elements(uint64_t planes, uint64_t rows, uint64_t width, bool reverse, bool exclusive,
+                            uint64_t *counts) {
+    for (uint64_t row = 0; row < rows; row++)
+        for (uint64_t j = 0; j < width; j++)
+            counts[row * width + j] = reverse ? rows - row - exclusive : row + !exclusive;
+    for (uint64_t done = 1; done < planes; done *= 2)
+        memcpy(counts + done * rows * width, counts, least(done, planes - done) * rows * width * sizeof *counts);
 }
 
 void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t planes, uint64_t rows,
-                           uint64_t width, unsigned worker, void *out) {
+                           uint64_t width, bool stream, unsigned worker, void *out) {
     const tally_computation *c = &plan->base.computation;
     const bool to_results = plan->direct || tally_cpu_writes_results(plan);
     const tally_cpu_direct_scan *const scan = plan->direct ? plan->direct : plan->lifted.scan;
-    const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
-    const size_t bytes = plan->direct ? c->out_bytes : plan->lifted.bytes;
-    const size_t from_bytes = plan->direct ? c->in_bytes : plan->lifted.bytes;
+    const tally_cpu_scan_options how = {.reverse = c->reverse,
+                                        .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
+                                        .stream = plan->direct && stream};
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     const uint64_t elements = rows * width, at_once = plan->direct ? planes : TALLY_CPU_LIFTED_BLOCK / elements;
+    const bool counted = !plan->direct && tally_cpu_lowers_by_count(plan);
+    if (counted)
+        number_elements(least(planes, at_once), rows, width, c->reverse, how.exclusive, block->counts);
     for (uint64_t done = 0, some; done < planes; done += some) {
         some = least(planes - done, at_once);
         const uint64_t first = done * elements, n = some * elements;
@@ -49,10 +64,8 @@ void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void
         void *const to = tally_at_mutable(out, first, c->out_bytes), *const scanned = to_results ? to : block->scanned;
         if (!plan->direct)
             from = tally_cpu_lift(plan, from, tally_at(y, first, c->in_bytes), n, block);
-        for (uint64_t plane = 0; plane < some; plane++)
-            scan->columns(tally_at(from, plane * elements, from_bytes), rows, width, width, how, NULL, width,
-                          tally_at_mutable(scanned, plane * elements, bytes));
+        scan->planes(from, some, rows, width, how, NULL, scanned);
         if (!to_results)
-            tally_cpu_lower_prefixes(plan, scanned, NULL, n, (tally_counts){NULL, 0, 0}, to);
+            tally_cpu_lower_prefixes(plan, scanned, NULL, n, (tally_counts){counted ? block->counts : NULL, 0, 0}, to);
     }
 }

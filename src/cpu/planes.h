@@ -11,6 +11,6 @@ bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t 
 /* Packed planes of 'rows' rows of 'width' columns, each of which starts from nothing, whose elements are lifted or not.
  */
 void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t planes, uint64_t rows,
-                           uint64_t width, unsigned worker, void *out);
+                           uint64_t width, bool stream, unsigned worker, void *out);
 
 #endif

@@ -408,7 +408,7 @@ enum {
     SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
     SHORT_SPREAD = 60,
     SHORT_WIDE_SPREAD = 120,
-    SHORT_SPREAD_BY_MASKS = 150
+    SHORT_SPREAD_BY_MASKS = 200
 };
 
 static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
@@ -417,6 +417,19 @@ static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch
         return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : length);
     }
     return tally_cpu_scans_logsumexp(plan) && are_shorter(s, SHORT_LOGSUMEXP);
+}
+
+/* Most pieces are gathered so many at a time, if they have no more elements together than one may have. (Zen 5, std of
+ * u8 in segments of 1.4: 1.75 ns an element one by one, XX so.) */
+enum { TOGETHER = 16 };
+static inline void mark_pieces(const uint64_t *ends, uint64_t at, bool reverse, int8_t *heads) {
+    for (size_t i = 0; i < TOGETHER; i += MARKED_AT_ONCE) {
+        const uint64_t a = ends[i] - at, b = ends[i + 1] - at, c = ends[i + 2] - at, d = ends[i + 3] - at;
+        heads[reverse ? 0 - a : a] = -1;
+        heads[reverse ? 0 - b : b] = -1;
+        heads[reverse ? 0 - c : c] = -1;
+        heads[reverse ? 0 - d : d] = -1;
+    }
 }
 
 typedef struct gathered {
@@ -443,8 +456,12 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
     uint64_t room[TALLY_CPU_BATCH];
     boundaries b = {
         .level = r->plan->device->level, .stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
-    gathered g = {r, reverse, worker, {0}};
+    gathered g;
     const uint64_t most_elements = tally_cpu_scans_spread(r->plan) ? TALLY_CPU_GROUPS_BLOCK : TALLY_CPU_SPREAD_BLOCK;
+    g.runs = r;
+    g.reverse = reverse;
+    g.worker = worker;
+    memset(g.heads, 0, least(s->end - s->begin, most_elements) + 1);
     uint64_t at = reverse ? s->end : s->begin, count = 0;
     for (uint64_t k = 0; k <= s->boundaries;) {
         /* pieces k .. , which end at the boundaries that are read; the last one ends where the stretch does */
@@ -453,6 +470,19 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
         const size_t pieces = some ? b.count : 1;
         b.at = b.count;
         for (size_t i = 0; i < pieces; i++, k++) {
+            if (k > 0 && i + TOGETHER <= pieces) {
+                const uint64_t *const ends = read + (reverse ? pieces - TOGETHER - i : i);
+                const uint64_t to = ends[reverse ? 0 : TOGETHER - 1], all = reverse ? at - to : to - at;
+                if (all <= MOST_GATHERED && count + all <= most_elements) {
+                    g.heads[count] = -1;
+                    mark_pieces(ends, at, reverse, g.heads + count);
+                    count += all;
+                    at = to;
+                    i += TOGETHER - 1;
+                    k += TOGETHER - 1;
+                    continue;
+                }
+            }
             const uint64_t end = read[reverse ? pieces - 1 - i : i], n = reverse ? at - end : end - at;
             if (k > 0 && n <= MOST_GATHERED) {
                 if (count + n > most_elements) {

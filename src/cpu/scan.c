@@ -139,7 +139,7 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
         uint64_t first = task * s->tile;
         tally_cpu_start(s->plan, s->initial, acc);
-        s->plan->direct->rows(element_at(s, s->x, first * s->extent), end - first, s->extent, options_of(s, UINT64_MAX),
+        s->plan->direct->planes(element_at(s, s->x, first * s->extent), end - first, s->extent, 1, options_of(s, UINT64_MAX),
                               acc, result_at(s, first * s->extent));
         return;
     }
@@ -433,7 +433,7 @@ static void planes_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     const uint64_t first = task * s->each, element = first * s->extent * s->inner;
     tally_cpu_scan_planes(s->plan, element_at(s, s->x, element), element_at(s, s->y, element),
-                          least(s->each, s->outer - first), s->extent, s->inner, worker, result_at(s, element));
+                          least(s->each, s->outer - first), s->extent, s->inner, s->stream, worker, result_at(s, element));
 }
 
 /* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */

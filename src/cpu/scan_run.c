@@ -16,7 +16,7 @@
 size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) {
     const size_t of_blocks = plan->lifted.scan    ? sizeof(tally_cpu_lifted_block)
                              : plan->context.text ? sizeof(tally_text_groups)
-                                                  : 0;
+                                                  : tally_cpu_spread_bytes(plan);
     return most(TALLY_CPU_BATCH * plan->acc_bytes, of_blocks);
 }
 

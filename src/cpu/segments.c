@@ -76,9 +76,13 @@ static bool decreases(const segments *s, const uint64_t *numbers, size_t n) {
     return s->runs.plan->device->level->decreases(numbers, sizeof *numbers, n);
 }
 
+static bool is_uneven(const segments *s) {
+    return __atomic_load_n(&s->uneven, __ATOMIC_RELAXED);
+}
+
 /* Whether n segments have the length that all have so far. */
 static bool are_even(segments *s, const uint64_t *numbers, size_t n) {
-    if (__atomic_load_n(&s->uneven, __ATOMIC_RELAXED))
+    if (is_uneven(s))
         return false;
     if (n == 0 || (numbers[1] - numbers[0] == s->length && s->runs.plan->device->level->is_even(numbers, n)))
         return true;
@@ -92,7 +96,7 @@ static void check_task(void *job, size_t task, unsigned worker) {
     const uint64_t first = task * (uint64_t)CHECKED_AT_A_TIME, end = least(first + CHECKED_AT_A_TIME, s->count);
     const size_t bytes = tally_dtype_size(s->type);
     /* as they are: the ends were checked, so that a negative offset is followed by a smaller number */
-    if (s->uneven && !s->empty_is_error &&
+    if (is_uneven(s) && !s->empty_is_error &&
         !s->runs.plan->device->level->decreases(tally_at(s->offsets, first, bytes), bytes, end - first))
         return;
     for (uint64_t i = first; i < end;) {

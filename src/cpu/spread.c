@@ -16,6 +16,15 @@ enum {
     PADDING = 8    /* doubles behind them that are read, a vector at most */
 };
 
+/* The worker scratch of groups, from its start. */
+typedef struct groups_block {
+    _Alignas(64) double numbers[TALLY_CPU_GROUPS_BLOCK + PADDING], results[TALLY_CPU_GROUPS_BLOCK];
+} groups_block;
+
+size_t tally_cpu_spread_bytes(const tally_cpu_plan *plan) {
+    return tally_cpu_scans_spread(plan) ? sizeof(groups_block) : 0;
+}
+
 bool tally_cpu_has_spread(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     return c->monoid == TALLY_MONOID_moments && (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD) && !c->exact &&
@@ -115,13 +124,13 @@ void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const in
     const tally_cpu_spread how = spread_of(plan);
     const tally_dtype type = how.narrow ? TALLY_F32 : TALLY_F64;
     const bool gives = c->desc.out != type || c->reverse || out == x; /* which may have to be read again */
-    _Alignas(64) double numbers[TALLY_CPU_GROUPS_BLOCK + PADDING], results[TALLY_CPU_GROUPS_BLOCK];
-    tally_cpu_take_block(plan, x, n, type, numbers);
-    memset((char *)numbers + n * tally_dtype_size(type), 0, PADDING * sizeof *numbers);
-    if (!plan->device->scans->moments_of_groups(numbers, heads, n, how, gives ? results : out))
+    groups_block *block = tally_cpu_worker(plan, worker);
+    tally_cpu_take_block(plan, x, n, type, block->numbers);
+    memset((char *)block->numbers + n * tally_dtype_size(type), 0, PADDING * sizeof(double));
+    if (!plan->device->scans->moments_of_groups(block->numbers, heads, n, how, gives ? block->results : out))
         groups_one_by_one(plan, x, heads, n, worker, out);
     else if (gives)
-        tally_cpu_give_block(plan, results, n, type, out);
+        tally_cpu_give_block(plan, block->results, n, type, out);
 }
 
 bool tally_cpu_spread_reduce(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
@@ -141,19 +150,19 @@ bool tally_cpu_spread_reduce(const tally_cpu_plan *plan, const void *x, const in
 /* Shorter rows are packed as columns, and longer ones are scanned one by one (ns an element packed and so: deviations
  * of f32 in rows of 3, 6 and 20 0.48, 0.59, 0.72 and 0.56, 0.51, 0.48; with AVX2 0.90, 0.90, 0.98 and 1.5, 1.5, 1.4;
  * one by one and so: of f64 in rows of 300 0.68 and 0.65, with AVX2 of 60 2.3 and 1.5, of 300 1.3 and 1.4). */
-enum { LEAST_ROW = 33, MOST_ROW = 128, LEAST_ROW_BY_MASKS = 4 };
+enum { LEAST_ROW = 33, MOST_ROW = 128, LEAST_ROW_BY_MASKS = 4, ROWS_OF_GROUPS = 4096 };
 
 bool tally_cpu_spreads_rows(const tally_cpu_plan *plan, uint64_t extent) {
     const bool by_masks = tally_cpu_has_masks(plan);
     return tally_cpu_scans_spread(plan) && extent >= (by_masks ? LEAST_ROW_BY_MASKS : LEAST_ROW) &&
-           extent <= (by_masks ? TALLY_CPU_GROUPS_BLOCK / TALLY_CPU_ROWS_BESIDE : MOST_ROW);
+           extent <= (by_masks ? ROWS_OF_GROUPS / TALLY_CPU_ROWS_BESIDE : MOST_ROW);
 }
 
 void tally_cpu_spread_rows(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t extent, unsigned worker,
                            void *out) {
     const tally_computation *c = &plan->base.computation;
-    const uint64_t most_rows = TALLY_CPU_GROUPS_BLOCK / extent / TALLY_CPU_ROWS_BESIDE * TALLY_CPU_ROWS_BESIDE;
-    int8_t heads[TALLY_CPU_GROUPS_BLOCK] = {0};
+    const uint64_t most_rows = ROWS_OF_GROUPS / extent / TALLY_CPU_ROWS_BESIDE * TALLY_CPU_ROWS_BESIDE;
+    int8_t heads[ROWS_OF_GROUPS] = {0};
     for (uint64_t k = 0; k < least(rows, most_rows); k++)
         heads[k * extent] = -1;
     for (uint64_t done = 0, count; done < rows; done += count) {

@@ -16,6 +16,9 @@ void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n
 void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
                               uint64_t index, uint64_t length, void *acc, bool acc_counts, void *out);
 
+/* Bytes of worker scratch for the next one, or 0. */
+size_t tally_cpu_spread_bytes(const tally_cpu_plan *plan);
+
 /* Whole groups that follow each other, n elements, TALLY_CPU_GROUPS_BLOCK at most. heads[k] is -1 where a group begins,
  * else 0, in the order of the scan. */
 void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,

@@ -12,7 +12,6 @@
 #include "cuda/driver.h"
 #include "cuda/module.h"
 #include "cuda/parts.h"
-#include "cuda/parts.h"
 #include "gpu/plan.h"
 
 struct tally_cuda_device {

@@ -118,10 +118,10 @@ static tally_status open_gpus(tally_cuda_many *many, const int ordinals[]) {
             j++;
         many->first[k] = j;
         snprintf(spec, sizeof spec, "cuda:%d", ordinals[k]);
-        if (j < k)
-            many->gpu[k] = many->gpu[j];
-        else
-            status = tally_open(spec, (tally_device **)&many->gpu[k]);
+        tally_device *opened = j < k ? &many->gpu[j]->base : NULL;
+        if (j == k)
+            status = tally_open(spec, &opened);
+        many->gpu[k] = (tally_cuda_device *)opened;
     }
     return status == TALLY_OK ? reach_all(many) : status;
 }

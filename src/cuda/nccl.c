@@ -68,9 +68,11 @@ static void open_once(void) {
 
 /* A communicator that does not block is asked until it has an answer. */
 static ncclResult_t settle(const tally_nccl_plan *plan, ncclResult_t result) {
-    while (result == ncclInProgress)
-        if (api.ncclCommGetAsyncError(plan->comm, &result) != ncclSuccess)
-            break;
+    while (result == ncclInProgress) {
+        const ncclResult_t asking = api.ncclCommGetAsyncError(plan->comm, &result);
+        if (asking != ncclSuccess)
+            return asking;
+    }
     return result;
 }
 

@@ -108,7 +108,7 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
         cuda->api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, tally_cuda_address(pointer));
     if (result == CUDA_ERROR_INVALID_VALUE)
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "args.%s is host memory, which the device cannot reach; copy it with tally_alloc and "
+                          "%s is host memory, which the device cannot reach; copy it with tally_alloc and "
                           "tally_copy",
                           name);
     return tally_cuda_check(result, "asking what memory a pointer is of");
@@ -253,10 +253,10 @@ static tally_status report_size(const tally_cuda_launch *l, const tally_sizes *s
 
 static tally_status check_sizes(const tally_cuda_plan *plan, const tally_sizes *sizes) {
     const tally_computation *c = &plan->gpu.base.computation;
-    const tally_status status =
-        check_pointer(&plan->device->base, c->desc.grouping == TALLY_SEGMENTS ? "sizes.groups" : "sizes.extent",
-                      tally_size_of(c, sizes));
-    return status == TALLY_OK ? check_pointer(&plan->device->base, "sizes.status", sizes->status) : status;
+    const tally_status status = check_pointer(
+        &plan->device->base, c->desc.grouping == TALLY_SEGMENTS ? "tally_sizes.groups" : "tally_sizes.extent",
+        tally_size_of(c, sizes));
+    return status == TALLY_OK ? check_pointer(&plan->device->base, "tally_sizes.status", sizes->status) : status;
 }
 
 static tally_status run_by_host(tally_gpu_plan *gpu, const tally_gpu_run *r) {

@@ -268,7 +268,7 @@ static uint32_t divide_digit(unsigned __int128 *remainder, uint32_t digit, unsig
 }
 
 /* The five leading digits of a quotient, at least 129 bits; true if anything follows. */
-static bool divide_wide(const tally_magnitude *m, unsigned __int128 divisor, tally_magnitude *quotient) {
+static bool leading_quotient(const tally_magnitude *m, unsigned __int128 divisor, tally_magnitude *quotient) {
     enum { DIGITS = 5 };
     unsigned __int128 remainder = 0;
     uint32_t digits[DIGITS];
@@ -297,7 +297,7 @@ static uint64_t variance_bits(const tally_magnitude *sum, const tally_magnitude 
         return f->nan; /* no elements have these sums, which came in words */
     if (numerator.count == 0)
         return 0;
-    const bool more = divide_wide(&numerator, (unsigned __int128)n * (n - ddof), &quotient);
+    const bool more = leading_quotient(&numerator, (unsigned __int128)n * (n - ddof), &quotient);
     unrounded u = root ? root_of(&quotient) : of_magnitude(&quotient);
     u.more |= more;
     return round_bits(u, f);

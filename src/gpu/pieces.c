@@ -9,7 +9,7 @@ tally_status tally_gpu_begin_pieces(tally_gpu_plan *plan, uint64_t columns, cons
     size_t bytes;
     if (__builtin_mul_overflow(columns, plan->total_bytes, &bytes))
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " accumulators", columns);
-    tally_status status = plan->calls->check_pointer(plan->base.device, "initial", initial);
+    tally_status status = plan->calls->check_pointer(plan->base.device, "args.initial", initial);
     for (int k = 0; k < 2 && status == TALLY_OK; k++)
         status = tally_gpu_grow(plan, &plan->totals[k], bytes ? bytes : 1);
     if (status == TALLY_OK && columns)
@@ -28,7 +28,7 @@ static bool are_hosts(const tally_gpu_plan *plan) {
 }
 
 static tally_status put_before(tally_gpu_plan *plan, uint64_t columns, const void *initial) {
-    tally_status status = plan->calls->check_pointer(plan->base.device, "initial", initial);
+    tally_status status = plan->calls->check_pointer(plan->base.device, "args.initial", initial);
     return status == TALLY_OK ? plan->calls->put_before(plan, plan->totals[plan->current].address, initial, columns)
                               : status;
 }

@@ -71,7 +71,7 @@ static tally_status check_pointers(const tally_gpu_plan *plan, const tally_gpu_r
     const tally_gpu_calls *calls = plan->calls;
     const bool is_push = run->pieces.total != 0;
     tally_pointer all[TALLY_POINTERS];
-    tally_status status = calls->check_pointer(plan->base.device, "workspace", run->args->workspace);
+    tally_status status = calls->check_pointer(plan->base.device, "args.workspace", run->args->workspace);
     tally_run_pointers(&plan->base.computation, run->args, elements, is_push, all);
     for (int k = 0; k < TALLY_POINTERS && status == TALLY_OK; k++)
         status = calls->check_pointer(plan->base.device, all[k].name, all[k].address);

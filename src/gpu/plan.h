@@ -93,8 +93,7 @@ struct tally_gpu_calls {
     tally_status (*allocate)(tally_device *device, size_t bytes, const char *what, tally_gpu_memory *memory);
     void (*release)(tally_device *device, tally_gpu_memory *memory);
 
-    /* TALLY_INVALID_ARGUMENT if kernels cannot reach an address that is not NULL. 'name': of the member of tally_args.
-     */
+    /* TALLY_INVALID_ARGUMENT if kernels cannot reach an address that is not NULL. 'name': for the message, "args.x". */
     tally_status (*check_pointer)(const tally_device *device, const char *name, const void *pointer);
 
     /* Fills in the rest of a plan, whose gpu part but for total_bytes is there; nothing is left behind on failure. */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/arithmetic.h"
 #include "core/cores.h"
 
 enum { MOST_THREADS = 16 };
@@ -15,8 +16,8 @@ static size_t threads_for(size_t tasks) {
     const char *text = getenv("TALLY_THREADS");
     char *end = NULL;
     const unsigned long number = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-    const size_t most = number && !*end ? number : tally_cores() > 1 ? MOST_THREADS : 1;
-    return tasks < most ? tasks : most;
+    const size_t wanted = number && !*end ? number : tally_cores() > 1 ? MOST_THREADS : 1;
+    return least(tasks, least(wanted, MOST_THREADS));
 }
 
 typedef struct crew {
@@ -35,11 +36,10 @@ static void *take_tasks(void *argument) {
 
 void tally_side_by_side(size_t tasks, void (*task)(void *job, size_t number), void *job) {
     crew c = {.task = task, .job = job, .tasks = tasks};
-    pthread_t others[MOST_THREADS];
+    pthread_t others[MOST_THREADS - 1];
     const size_t wanted = tasks > 1 ? threads_for(tasks) : 1;
     size_t started = 0;
-    while (started + 1 < wanted && started < MOST_THREADS &&
-           pthread_create(&others[started], NULL, take_tasks, &c) == 0)
+    while (started + 1 < wanted && pthread_create(&others[started], NULL, take_tasks, &c) == 0)
         started++;
     take_tasks(&c);
     while (started > 0)

@@ -186,11 +186,12 @@ void tally_rank_whole(tally_rank_plan *plan) {
     tally_rank_agree(plan, send_block);
 }
 
-/* In a stream nobody can look at the words for the number of elements before. */
+/* In a stream nobody can look at the words: for the number of elements before, or for an initial value. */
 static tally_status check_stream(const tally_rank_plan *plan) {
     const tally_computation *c = &plan->computation;
-    if (plan->device->interface->run_after && !tally_lowers_by_count(c->entry) &&
-        tally_class_of(c->monoid) != TALLY_CLASS_INDEXED)
+    const bool looks_at_words = begins_with_initial(plan) || tally_lowers_by_count(c->entry) ||
+                                tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
+    if (!plan->stream || (plan->device->interface->run_after && !looks_at_words))
         return TALLY_OK;
     return tally_fail(TALLY_UNSUPPORTED, "%s scan of %s over ranks in a stream: run it with TALLY_SYNCHRONOUS",
                       tally_mode_name(c->desc.mode), tally_op_name(c->desc.op));
@@ -214,7 +215,7 @@ static tally_status scan_from_words(tally_rank_plan *plan) {
     const tally_shape s = plan->args->shape;
     const uint64_t outer = is_axis ? s.outer : 1, inner = is_axis ? s.inner : 1, elements = s.extent * inner;
     tally_args args = *plan->args;
-    tally_status status = plan->stream ? check_stream(plan) : TALLY_OK;
+    tally_status status = TALLY_OK;
     if (!elements)
         return status;
     args.shape.outer = 1;
@@ -268,6 +269,8 @@ static tally_status scan_from_initial(tally_rank_plan *plan) {
 }
 
 static void scan_part(tally_rank_plan *plan) {
+    if (tally_rank_is_well(plan))
+        tally_rank_keep(plan, check_stream(plan));
     if (tally_rank_is_well(plan))
         tally_rank_keep(plan, begins_with_initial(plan) ? scan_from_initial(plan) : scan_from_words(plan));
     tally_rank_agree(plan, tally_rank_end);

@@ -222,8 +222,9 @@ static tally_status create_device(tally_vulkan_device *v) {
     return status;
 }
 
+/* The layout is made first, when all functions are known. */
 static void close_parts(tally_vulkan_device *v) {
-    if (v->device && v->api.vkDestroyDevice) {
+    if (v->layout) {
         if (v->owns_device)
             v->api.vkDeviceWaitIdle(v->device);
         tally_vulkan_pipelines_destroy(v);
@@ -232,9 +233,9 @@ static void close_parts(tally_vulkan_device *v) {
             tally_vulkan_release(v, &v->memories[k]);
         tally_vulkan_commands_destroy(v, &v->copies);
         v->api.vkDestroyPipelineLayout(v->device, v->layout, NULL);
-        if (v->owns_device)
-            v->api.vkDestroyDevice(v->device, NULL);
     }
+    if (v->owns_device && v->api.vkDestroyDevice)
+        v->api.vkDestroyDevice(v->device, NULL);
     pthread_mutex_destroy(&v->mutex);
     pthread_mutex_destroy(&v->building);
     free(v->memories);

@@ -57,7 +57,8 @@ tally_status tally_vulkan_device_functions(const tally_vulkan_loader *loader, Vk
 #define VULKAN_DEVICE(name)                                                                                            \
     api->name = (PFN_##name)loader->vkGetDeviceProcAddr(device, #name);                                                \
     if (!api->name)                                                                                                    \
-        return tally_fail(TALLY_DEVICE_FAILED, "the Vulkan device has no function " #name);
+        return tally_fail(TALLY_DEVICE_FAILED,                                                                         \
+                          "the Vulkan device has no function " #name ": was its instance made for Vulkan 1.2?");
 #include "vulkan/driver.def"
     return TALLY_OK;
 }

@@ -28,8 +28,10 @@ tally_status tally_vulkan_commands_create(tally_vulkan_device *device, tally_vul
     }
     if (result == VK_SUCCESS)
         result = api->vkCreateFence(device->device, &fence, NULL, &commands->fence);
-    if (result != VK_SUCCESS)
+    if (result != VK_SUCCESS) {
         tally_vulkan_commands_destroy(device, commands);
+        *commands = (tally_vulkan_commands){0};
+    }
     return tally_vulkan_check(result, "making a command buffer");
 }
 

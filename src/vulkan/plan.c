@@ -191,7 +191,7 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
     if (!pointer || !vulkan->owns_device || tally_vulkan_find(vulkan, pointer, &memory))
         return TALLY_OK;
     return tally_fail(TALLY_INVALID_ARGUMENT,
-                      "args.%s is not memory of this device; allocate it with tally_alloc and fill it with tally_copy",
+                      "%s is not memory of this device; allocate it with tally_alloc and fill it with tally_copy",
                       name);
 }
 
@@ -463,6 +463,9 @@ tally_status tally_vulkan_record(tally_plan *base, const tally_args *args, const
                           "tally_vulkan_record: NULL where a plan, its arguments and a command buffer are expected");
     if (base->device->interface->plan_create != tally_vulkan_plan_create)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_record: the plan is not of a Vulkan device");
+    if (base->computation.is_sized)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_record: a plan with TALLY_SIZE_ON_DEVICE runs by "
+                                                  "tally_run_sized; tally_vulkan_extra.count is for plans without it");
     tally_status status = check_extra(&base->computation, extra);
     if (status == TALLY_OK)
         status = tally_args_check(&base->computation, args, false, &results);

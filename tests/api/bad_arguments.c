@@ -202,6 +202,24 @@ static void outputs_that_overlap_inputs(void **state) {
     args.shape.extent = 50;
     assert_fails(run_desc(*state, &desc, &args), TALLY_INVALID_ARGUMENT);
     assert_memory_equal(copy, before, sizeof copy);
+    /* However large an output is said to be, runs of keys write no more than a result for each key. */
+    static const int64_t keys[10] = {7, 7, 3, 3, 3, 7, 9, 9, 1, 1};
+    uint64_t count;
+    desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+    desc.grouping = TALLY_KEYS;
+    for (int which = 0; which < 2; which++) {
+        args = arguments(copy + 9, 10, copy, which ? SIZE_MAX : sizeof copy);
+        args.keys = keys;
+        args.keys_out = keys_out;
+        args.keys_out_bytes = sizeof keys_out;
+        args.count = &count;
+        assert_fails(run_desc(*state, &desc, &args), TALLY_INVALID_ARGUMENT);
+        assert_memory_equal(copy, before, sizeof copy);
+        args.x = copy + 10;
+        assert_ok(run_desc(*state, &desc, &args));
+        assert_int_equal(count, 5);
+        memcpy(copy, before, sizeof copy);
+    }
 }
 
 static void an_initial_value_where_there_is_none(void **state) {

@@ -85,7 +85,7 @@ static void check(tally_dtype in, tally_dtype acc, tally_form form, tally_groupi
     desc.out = TALLY_F64;
     desc.form = form;
     desc.grouping = grouping;
-    if (tally_supports(device, &desc) != TALLY_OK)
+    if (tally_supports(device, &desc) == TALLY_UNSUPPORTED)
         return;
     for (uint64_t g = 0; g < groups; g++) {
         const uint64_t begin = grouping == TALLY_SEGMENTS ? (uint64_t)offsets[g] : g * row;

@@ -142,7 +142,10 @@ UNUSED static bool has_words(tally_op op, tally_dtype type, tally_mode mode, tal
     desc.mode = mode;
     desc.grouping = grouping;
     desc.flags = flags;
-    return tally_supports(t.device, &desc) == TALLY_OK;
+    const tally_status status = tally_supports(t.device, &desc);
+    if (status != TALLY_UNSUPPORTED)
+        assert_ok(status);
+    return status == TALLY_OK;
 }
 
 /* ---- results and words ---- */

@@ -354,6 +354,7 @@ static void states_are_combined_by_groups(void **state) {
                 checked++;
             }
     printf("%u combinations\n", checked);
+    assert_in_range(checked, 1, UINT32_MAX);
 }
 
 /* Runs of keys that reach over two parts are joined by their states and keys. */

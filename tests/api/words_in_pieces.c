@@ -285,6 +285,7 @@ static void what_cannot_resume(void **state) {
     assert_ok(tally_accumulator_words(a, words, 17 * sizeof *words));
     assert_ok(tally_copy(t.device, there, words, sizeof words));
     assert_fails(tally_resume(plan, there, 2), TALLY_BAD_STATE);
+    assert_fails(tally_resume(plan, there, UINT64_C(1) << 61), TALLY_INVALID_ARGUMENT); /* 17 x 2^64 bytes */
     assert_ok(tally_resume(plan, there, 1));
     void *const out = on_device(x, sizeof *x);
     float sum = 0;

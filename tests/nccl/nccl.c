@@ -142,6 +142,12 @@ static void streams_only_enqueue(void **state) {
     run_all(ranks, RANKS);
     for (int r = 0; r < RANKS; r++)
         assert_int_equal(ranks[r].status, TALLY_UNSUPPORTED);
+    /* So must it for the initial value that a reverse scan begins with. */
+    desc = describe(TALLY_MIN, TALLY_INCLUSIVE_SCAN, TALLY_F32);
+    desc.flags = TALLY_REVERSE;
+    run_all(ranks, RANKS);
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(ranks[r].status, TALLY_UNSUPPORTED);
 }
 
 static void a_rank_that_differs_is_named(void **state) {

@@ -191,7 +191,7 @@ static void run_recorded(engine *e, buffer *b, tally_plan *plan, const tally_vul
 /* Errors that the call can see are refused, and nothing is recorded. */
 static void test_refusals(engine *e) {
     buffer b = make_buffer(e, ROOM, MAPPED);
-    tally_plan *plan = plan_for(e, TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_I32), *of_cpu = NULL;
+    tally_plan *plan = plan_for(e, TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_I32), *of_cpu = NULL, *sized = NULL;
     tally_device *cpu = NULL, *opened = NULL;
     tally_desc desc = TALLY_DESC_INIT;
     tally_args args = TALLY_ARGS_INIT, other;
@@ -206,11 +206,14 @@ static void test_refusals(engine *e) {
     TALLY(tally_open("cpu", &cpu));
     TALLY(tally_plan_create(cpu, &desc, &of_cpu));
     TALLY(tally_plan_workspace(plan, &args.shape, &workspace));
+    desc.flags = TALLY_SIZE_ON_DEVICE;
+    TALLY(tally_plan_create(e->tally, &desc, &sized));
     begin(e);
     check(tally_run(plan, &args, TALLY_SYNCHRONOUS) == TALLY_UNSUPPORTED, "refusing a synchronous run");
     check(tally_push(plan, &args) == TALLY_UNSUPPORTED, "refusing a piece");
     check(tally_vulkan_record(plan, &args, NULL, NULL) == TALLY_INVALID_ARGUMENT, "refusing no command buffer");
     check(tally_vulkan_record(of_cpu, &args, NULL, e->commands) == TALLY_INVALID_ARGUMENT, "refusing another's plan");
+    check(tally_vulkan_record(sized, &args, NULL, e->commands) == TALLY_INVALID_ARGUMENT, "refusing a size elsewhere");
     other = args;
     other.x = NULL; /* the address of a buffer without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT */
     check(tally_vulkan_record(plan, &other, NULL, e->commands) == TALLY_INVALID_ARGUMENT, "refusing no address");
@@ -233,6 +236,7 @@ static void test_refusals(engine *e) {
     submit(e);
     tally_plan_destroy(plan);
     tally_plan_destroy(of_cpu);
+    tally_plan_destroy(sized);
     tally_close(cpu);
     free_buffer(e, &b);
 }

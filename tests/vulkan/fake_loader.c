@@ -11,8 +11,8 @@
  *              known
  *   small      workgroups of 128, 16 KB of shared memory
  *   unmakeable, no_compute, no_mapped   a device that does not open, without queues that compute, without memory that
- *              the host sees
- *   full, unmappable, lost, lost_waiting, no_kernels, no_recording   what calls to the device answer
+ *              the host sees; "no_1_2": without the functions that came with Vulkan 1.2
+ *   full, unmappable, lost, lost_waiting, no_kernels, no_recording, no_fence   what calls to the device answer
  *   idle       dispatches do nothing
  *   takes_kernels   kernels are taken and not compiled, for plans that are not run
  *   caches     a driver that gives compiled pipelines back; "warm": and compiles none that it is not given */
@@ -135,6 +135,11 @@ static VkResult fake_begin(VkCommandBuffer buffer, const VkCommandBufferBeginInf
     return plays("no_recording") ? VK_ERROR_OUT_OF_HOST_MEMORY : real_begin(buffer, info);
 }
 
+static VkResult fake_fence(VkDevice device, const VkFenceCreateInfo *info, const VkAllocationCallbacks *callbacks,
+                           VkFence *fence) {
+    return plays("no_fence") ? VK_ERROR_OUT_OF_HOST_MEMORY : REAL_DEVICE(vkCreateFence)(device, info, callbacks, fence);
+}
+
 static VkResult fake_wait(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all, uint64_t nanoseconds) {
     const VkResult result = REAL_DEVICE(vkWaitForFences)(device, count, fences, all, nanoseconds);
     return plays("lost_waiting") ? VK_ERROR_DEVICE_LOST : result;
@@ -254,6 +259,7 @@ static const struct {
     {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)fake_device_function, false},
     {"vkAllocateMemory", (PFN_vkVoidFunction)fake_allocate, true},
     {"vkBeginCommandBuffer", (PFN_vkVoidFunction)fake_begin, true},
+    {"vkCreateFence", (PFN_vkVoidFunction)fake_fence, true},
     {"vkWaitForFences", (PFN_vkVoidFunction)fake_wait, true},
     {"vkMapMemory", (PFN_vkVoidFunction)fake_map, true},
     {"vkQueueSubmit", (PFN_vkVoidFunction)fake_submit, true},
@@ -276,6 +282,8 @@ static PFN_vkVoidFunction fake_device_function(VkDevice device, const char *name
     real_submit = REAL_DEVICE(vkQueueSubmit);
     real_dispatch = REAL_DEVICE(vkCmdDispatch);
     real_begin = REAL_DEVICE(vkBeginCommandBuffer);
+    if (plays("no_1_2") && strcmp(name, "vkGetBufferDeviceAddress") == 0)
+        return NULL;
     PFN_vkVoidFunction fake = find(name, true);
     return fake ? fake : real_device(device, name);
 }

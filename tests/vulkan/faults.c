@@ -150,6 +150,7 @@ static tally_status sum(tally_device *device) {
         tally_args args = TALLY_ARGS_INIT;
         args.shape.extent = 3;
         args.x = memory;
+        args.offsets = args.keys = args.labels = x; /* a sum of all values does not read them, wherever they are */
         args.out = (char *)memory + 32;
         args.out_bytes = sizeof result;
         status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
@@ -247,11 +248,21 @@ static void a_recording_that_is_refused(void **state) {
     assert_int_equal(seen.after, TALLY_OK);
 }
 
+/* The rest of it is released once. */
+static void a_command_buffer_that_cannot_be_made(void **state) {
+    (void)state;
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_fence", sum);
+    assert_says(seen, TALLY_OUT_OF_MEMORY, "making a command buffer");
+    assert_int_equal(seen.after, TALLY_OK);
+    assert_says(open_where("no_fence", "vulkan:0"), TALLY_OUT_OF_MEMORY, "making a command buffer");
+}
+
 static void a_device_that_is_there_but_does_not_open(void **state) {
     (void)state;
     assert_says(open_where("unmakeable", "vulkan:0"), TALLY_DEVICE_FAILED, "VK_ERROR_INITIALIZATION_FAILED");
     assert_says(open_where("no_compute", "vulkan:0"), TALLY_NO_DEVICE, "no queue that computes");
     assert_says(open_where("no_mapped", "vulkan:0"), TALLY_UNSUPPORTED, "no memory that the host can map");
+    assert_says(open_where("no_1_2", "vulkan:0"), TALLY_DEVICE_FAILED, "no function vkGetBufferDeviceAddress");
 }
 
 static void no_identity(void *context, void *acc) {
@@ -420,6 +431,7 @@ int main(void) {
         cmocka_unit_test(a_device_that_is_lost),
         cmocka_unit_test(a_device_that_is_lost_in_the_middle),
         cmocka_unit_test(a_recording_that_is_refused),
+        cmocka_unit_test(a_command_buffer_that_cannot_be_made),
         cmocka_unit_test(a_device_that_is_there_but_does_not_open),
         cmocka_unit_test(what_a_users_operator_takes_is_named),
         cmocka_unit_test(a_kernel_that_does_not_compile),

@@ -95,8 +95,10 @@ typedef struct tally_cpu_scan_options {
 typedef struct tally_cpu_direct_scan {
     /* n elements; *acc (of the monoid's accumulator type) is the value before the first of them */
     void (*scan)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
-    /* 'rows' packed rows of 'extent' elements, a few vectors each, from *acc */
-    void (*rows)(const void *x, size_t rows, size_t extent, tally_cpu_scan_options how, const void *acc, void *out);
+    /* The columns of packed planes, 'rows' rows of 'width' each: with one column, from *acc, else (and NULL) from
+     * nothing. A plane has a few vectors. */
+    void (*planes)(const void *x, size_t planes, size_t rows, size_t width, tally_cpu_scan_options how, const void *acc,
+                   void *out);
     /* 'width' columns of 'rows' rows. Rows begin 'stride' elements apart, rows of results 'out_stride'. before[width]
      * are the running values, as output elements: before the rows, and then after them. NULL: nothing came before, and
      * nobody asks for what comes after */

@@ -244,8 +244,7 @@ enum { HEAD_WORDS = TALLY_CPU_GROUPS_BLOCK / 64 };
 
 /* A bit for each element, set where a group begins, and behind the last one. */
 ALWAYS_INLINE void gather_heads(const int8_t *heads, size_t n, uint64_t bits[HEAD_WORDS + 2]) {
-    for (size_t w = 0; w < HEAD_WORDS + 2; w++)
-        bits[w] = ~UINT64_C(0);
+    bits[n / 64] = bits[n / 64 + 1] = ~UINT64_C(0);
     for (size_t i = 0; i < n; i += 64) {
         uint64_t word = 0;
 #if defined(__AVX512BW__)

@@ -382,12 +382,20 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
         store_bytes(carried, before ^ s->flip, width);
 }
 
+#include "cpu/kernels/narrow_planes.h"
+
 /* carried[width] are running values, or NULL. */
 ALWAYS_INLINE void scan_columns(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride,
                                 bool stream, char *carried, size_t out_stride, char *out) {
     for (size_t first = 0, tile; first < width; first += tile) {
         tile = width - first < BUFFER ? width - first : BUFFER;
         char *const before = carried ? carried + first : NULL;
+#if defined(__AVX512BW__)
+        if (2 * width <= VECTOR_BYTES && stride == width && out_stride == width) {
+            scan_masked_columns(s, x, rows, width, stream, carried, out);
+            break;
+        }
+#endif
         if (tile < VECTOR_BYTES)
             scan_few_columns(s, x + first, rows, tile, stride, before, out_stride, out + first);
         else
@@ -395,6 +403,23 @@ ALWAYS_INLINE void scan_columns(const narrow_scan *s, const char *x, size_t rows
     }
     if (stream)
         end_stream();
+}
+
+/* Planes of one column are rows. */
+ALWAYS_INLINE void scan_planes(const narrow_scan *s, const char *x, size_t planes, size_t rows, size_t width,
+                               tally_cpu_scan_options how, v_u8 start, char *out) {
+#if defined(__AVX512BW__)
+    const bool is_long = width == s->bytes && rows * width > VECTOR_BYTES;
+    if (!is_long && (rows <= MOST_WIDE_ROWS || 2 * width <= VECTOR_BYTES)) {
+        scan_few_planes(s, x, planes, rows, width, how, start, out);
+        return;
+    }
+#endif
+    if (width == s->bytes)
+        scan_rows(s, x, planes, rows * width, how, start, out);
+    for (size_t plane = 0; width > s->bytes && plane < planes; plane++)
+        scan_columns(s, x + plane * rows * width, rows, width, width, how.stream, NULL, width,
+                     out + plane * rows * width);
 }
 
 /* ---- groups ---- */
@@ -442,13 +467,13 @@ ALWAYS_INLINE v_u8 flips_of(operation op, size_t bytes, s_u16 flip) {
         const narrow_scan s = {op, bytes, how.reverse, how.exclusive, flips};                                          \
         scan_run(&s, x, n *bytes, how, from, out);                                                                     \
     }                                                                                                                  \
-    static void PASTE4(rows_, OPERATION, _, BYTES)(const void *x, size_t rows, size_t extent,                          \
-                                                   tally_cpu_scan_options how, s_u16 start, s_u16 flip, void *out) {   \
+    static void PASTE4(planes_, OPERATION, _, BYTES)(const void *x, size_t planes, size_t rows, size_t width,          \
+                                                     tally_cpu_scan_options how, s_u16 start, s_u16 flip, void *out) { \
         const operation op = OPERATION;                                                                                \
         const size_t bytes = BYTES;                                                                                    \
         const v_u8 flips = flips_of(op, bytes, flip), from = splat_element(start ^ flip, bytes);                       \
         const narrow_scan s = {op, bytes, how.reverse, how.exclusive, flips};                                          \
-        scan_rows(&s, x, rows, extent *bytes, how, from, out);                                                         \
+        scan_planes(&s, x, planes, rows, width *bytes, how, from, out);                                                \
     }                                                                                                                  \
     static void PASTE4(columns_, OPERATION, _, BYTES)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_scan_options how, s_u16 flip, void *before,            \
@@ -481,9 +506,10 @@ DEFINE_OPERATIONS(2)
     static void run_##name(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out) {          \
         run_##OPERATION##_##BYTES(x, n, how, (s_u16)(*(const s_##acc_tag *)acc), FLIP, out);                           \
     }                                                                                                                  \
-    static void rows_##name(const void *x, size_t rows, size_t extent, tally_cpu_scan_options how, const void *acc,    \
-                            void *out) {                                                                               \
-        rows_##OPERATION##_##BYTES(x, rows, extent, how, (s_u16)(*(const s_##acc_tag *)acc), FLIP, out);               \
+    static void planes_##name(const void *x, size_t planes, size_t rows, size_t width, tally_cpu_scan_options how,     \
+                              const void *acc, void *out) {                                                            \
+        const s_u16 start = acc ? (s_u16)(*(const s_##acc_tag *)acc) : FLIP;                                           \
+        planes_##OPERATION##_##BYTES(x, planes, rows, width, how, start, FLIP, out);                                   \
     }                                                                                                                  \
     static void columns_##name(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how,    \
                                void *before, size_t out_stride, void *out) {                                           \
@@ -495,7 +521,7 @@ DEFINE_OPERATIONS(2)
         *value = (s_##acc_tag)groups_##OPERATION##_##BYTES(x, heads, n, how, (s_u16)(*(const s_##acc_tag *)start),     \
                                                            (s_u16)*value, FLIP, out);                                  \
     }                                                                                                                  \
-    static const tally_cpu_direct_scan scan_##name = {run_##name, rows_##name, columns_##name, groups_##name};
+    static const tally_cpu_direct_scan scan_##name = {run_##name, planes_##name, columns_##name, groups_##name};
 #define DEFINE_SCANS(BYTES, bits, ONES, SIGN)                                                                          \
     DEFINE_SCAN(sum_##bits, ADD, BYTES, 0, u64)                                                                        \
     DEFINE_SCAN(band_##bits, OR, BYTES, ONES, u##bits)                                                                 \

@@ -6,13 +6,6 @@
 #if defined(__AVX512BW__)
 enum { NAME(STRIP_) = 2 * LANES, NAME(MOST_STRIPS_) = 4, NAME(STRIP_ROWS_) = 64 };
 
-ALWAYS_INLINE void NAME(store_lanes_)(O_T *out, __mmask16 lanes, L_V v) {
-    if (sizeof(L_T) == 4)
-        _mm512_mask_storeu_epi32(out, lanes, (__m512i)v);
-    else
-        _mm512_mask_storeu_epi64(out, (__mmask8)lanes, (__m512i)v);
-}
-
 /* If rows are whole, a vector also reads what is behind the columns, but nothing beyond the last row. If they are not,
  * other columns are there, which belong to another thread. */
 ALWAYS_INLINE void NAME(scan_strip_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride, bool whole,

@@ -17,7 +17,7 @@ typedef struct tally_cpu_spread {
     bool root, reverse, narrow;
 } tally_cpu_spread;
 
-enum { TALLY_CPU_GROUPS_BLOCK = 4096 }; /* elements of groups that are scanned side by side */
+enum { TALLY_CPU_GROUPS_BLOCK = 16384 }; /* elements of groups that are scanned side by side */
 
 /* The accumulators of neighbouring columns, which have as many elements each. */
 enum { TALLY_CPU_MOMENTS_STRIP = 64, TALLY_CPU_SCANNED_ROWS = 8 };

@@ -90,13 +90,27 @@ ALWAYS_INLINE void put_places(v_i32 places, e_i64 *to) {
     }
 }
 
-/* The lane of the last change at or below each, from 1 on, by a running maximum; its number is the place. */
+/* 'changed' is all ones or 0; a lane's place is the number of the last change at or below it, or the last of 'before'.
+ */
+#if defined(__AVX512CD__)
 ALWAYS_INLINE v_i32 places_of(v_i32 changed, v_i32 number, v_i32 before) {
+    const v_u32 up_to =
+        (v_u32){2, 4, 8, 16, 32, 64, 128, 256, 512, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16} - 1;
+    const v_u32 bits = up_to & _mm512_movepi32_mask((__m512i)changed);
+    const v_u32 last = (v_u32)_mm512_lzcnt_epi32((__m512i)bits) ^ 31; /* without one 63, the last of 'before' */
+    return (v_i32)_mm512_permutex2var_epi32((__m512i)number, (__m512i)last, (__m512i)before);
+}
+#else
+/* The lane, from 1 on, by a running maximum. */
+ALWAYS_INLINE v_i32 places_of(v_i32 changed, v_i32 number, v_i32 before) {
+    if (!any_bit((v_u64)changed))
+        return last_i32(before);
     v_u32 last = (v_u32)changed & (unit_numbers() + 1);
     UNROLL_8 for (size_t by = 1; by < LANES_OF(s_u32); by *= 2) last =
         max_u32(last, shift_up_u32(last, (v_u32){0}, by));
-    return SELECT_LANES(i32, (last == 0), before, permute_units((v_u32)number, last - 1));
+    return SELECT_LANES(i32, (last == 0), last_i32(before), permute_units((v_u32)number, last - 1));
 }
+#endif
 
 /* changed[i] is all ones or 0. */
 static int64_t follow_groups(const e_i32 *changed, const uint32_t *numbers, size_t n, int64_t place, e_i64 *places) {
@@ -107,10 +121,9 @@ static int64_t follow_groups(const e_i32 *changed, const uint32_t *numbers, size
         memcpy(&number, numbers + i, sizeof number);
         memcpy(&marks, changed + i, sizeof marks);
         marks |= number == 0;
-        open = any_bit((v_u64)marks) ? places_of(marks, number, open) : open;
+        open = places_of(marks, number, open);
         put_places(open, places + i);
-        open = last_i32(open);
-        place = open[0];
+        place = open[LANES - 1];
     }
     for (; i < n; i++)
         places[i] = place = changed[i] || numbers[i] == 0 ? (int64_t)numbers[i] : place;
