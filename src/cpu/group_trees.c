@@ -26,11 +26,11 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
     case TALLY_CLASS_TOTAL:
         return is_wide ? PRODUCTS : SUMS;
     default:
-        return c->monoid == TALLY_MONOID_bxor              ? 0
-               : plan->lifted.parts != TALLY_CPU_NUMBER    ? TALLY_CPU_SHORT_GROUP
-               : !tally_cpu_lifts_nothing(plan)            ? LIFTED
-               : is_wide                                   ? NUMBERS_64
-                                                           : TALLY_CPU_SHORT_GROUP;
+        return c->monoid == TALLY_MONOID_bxor           ? 0
+               : plan->lifted.parts != TALLY_CPU_NUMBER ? TALLY_CPU_SHORT_GROUP
+               : !tally_cpu_lifts_nothing(plan)         ? LIFTED
+               : is_wide                                ? NUMBERS_64
+                                                        : TALLY_CPU_SHORT_GROUP;
     }
 }
 
@@ -40,8 +40,14 @@ bool tally_cpu_folds_by_trees(const tally_cpu_plan *plan, uint64_t elements, uin
 }
 
 bool tally_cpu_folds_rows_by_trees(const tally_cpu_plan *plan, uint64_t extent) {
-    enum { LONGEST = 256 };
-    return plan->lifted.parts == TALLY_CPU_PLACE && extent <= LONGEST && tally_cpu_folds_by_trees(plan, 1, 1);
+    enum { MOST_PLACES = 256, MOST_BYTES = 512 };
+    const tally_computation *c = &plan->base.computation;
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    const bool is_extreme = kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_BITS || kind == TALLY_CLASS_VALUES;
+    return tally_cpu_folds_by_trees(plan, 1, 1) &&
+           (plan->lifted.parts == TALLY_CPU_PLACE
+                ? extent <= MOST_PLACES
+                : is_extreme && tally_cpu_lifts_nothing(plan) && extent * c->in_bytes <= MOST_BYTES);
 }
 
 static void fold_alone(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,

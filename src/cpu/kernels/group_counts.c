@@ -103,6 +103,4 @@ void PASTE4(tally_cpu_count_groups, _, TALLY_LEVEL, )(const void *x, const uint6
         i += some;
     }
 }
-#else
-extern int PASTE4(tally_cpu_counts_no_groups, _, TALLY_LEVEL, );
 #endif

@@ -181,6 +181,11 @@ tally_cpu_tree PASTE4(tally_cpu_trees, _, TALLY_LEVEL, )(tally_dtype type, tally
 
 /* ---- places ---- */
 
+typedef __mmask64 lane_mask_8;
+typedef __mmask32 lane_mask_16;
+typedef __mmask16 lane_mask_32;
+typedef __mmask8 lane_mask_64;
+
 /* The first of a group that equals its value, or that is NaN as its value is. */
 #define DEFINE_FIRST_EQUAL(tag, bits, equal)                                                                           \
     static void first_equal_##tag(const void *elements, const uint64_t *offsets, size_t count, const void *values,     \
@@ -194,8 +199,7 @@ tally_cpu_tree PASTE4(tally_cpu_trees, _, TALLY_LEVEL, )(tally_dtype type, tally
             uint64_t at = 0, found;                                                                                    \
             for (;;) {                                                                                                 \
                 const uint64_t rest = n - at, some = _bzhi_u64(UINT64_MAX, (unsigned)(rest < LANES ? rest : LANES));   \
-                const v_##tag v = (v_##tag)_mm512_maskz_loadu_epi##bits((__typeof__(_mm512_cmpeq_epi##bits##_mask(     \
-                                      (__m512i){0}, (__m512i){0})))some, from + at);                                   \
+                const v_##tag v = (v_##tag)_mm512_maskz_loadu_epi##bits((lane_mask_##bits)some, from + at);            \
                 found = some & (equal);                                                                                \
                 if (found || rest <= LANES)                                                                            \
                     break;                                                                                             \

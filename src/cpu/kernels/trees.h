@@ -1,5 +1,5 @@
-/* Trees that make one vector of results of as many rows as it has lanes: two neighbouring rows become one, in which each
- * has half of the lanes. For AVX-512. */
+/* Trees that make one vector of results of as many rows as it has lanes: two neighbouring rows become one, in which
+ * each has half of the lanes. For AVX-512. */
 #ifndef TALLY_CPU_TREES_H
 #define TALLY_CPU_TREES_H
 
