@@ -265,14 +265,9 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
     const uint64_t most_rows = least(rows, tally_cpu_lifted_elements(plan) / extent);
     tally_cpu_carry from;
     tally_cpu_split(plan, start, 1, 0, plan->lifted.carry, &from.first, &from.second);
-    uint32_t *const numbers = (uint32_t *)block->counts;
-    if (places)
-        for (uint64_t r = 0; r < most_rows; r++)
-            for (uint64_t k = 0; k < extent; k++)
-                numbers[r * extent + k] = (uint32_t)k;
-    else if (tally_cpu_lowers_by_count(plan))
+    if (tally_cpu_lowers_by_count(plan))
         number_rows(most_rows, extent, c->reverse, exclusive, block->counts);
-    if (l->counts) {
+    if (l->counts || places) {
         memset(block->heads, 0, most_rows * extent);
         for (uint64_t r = 0; r < most_rows; r++)
             block->heads[r * extent + (c->reverse ? extent - 1 : 0)] = -1;
@@ -294,14 +289,15 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
         l->scan->planes(lifted, count, extent, 1, how, &from.first, scanned);
         if (to_results)
             continue;
-        if (places && c->desc.out == TALLY_I64) {
-            plan->device->scans->follow[plan->lifted.type].groups(block->scanned, scanned, numbers, n, 0, to);
-            continue;
+        if (places) {
+            const bool gives_places = c->desc.out == TALLY_I64;
+            uint64_t number = 0;
+            plan->device->scans->follow[l->type].groups(block->scanned, scanned, block->heads, n, &number, 0,
+                                                        gives_places ? to : block->second);
+            if (gives_places)
+                continue;
         }
-        if (places)
-            plan->device->scans->follow[plan->lifted.type].groups(block->scanned, scanned, numbers, n, 0,
-                                                                  block->second);
-        else if (l->second)
+        if (l->second && !places)
             l->second->planes(lifted, count, extent, 1, how, &from.second, block->second);
         tally_cpu_lower_prefixes(plan, scanned, block->second, n, (tally_counts){block->counts, 0, 0}, to);
     }
@@ -348,7 +344,7 @@ static void scan_parts(const tally_cpu_plan *plan, const void *numbers, const in
 
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t groups,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
-                             void *to, void *second) {
+                             uint64_t *number, void *to, void *second) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
     if (plan->lifted.counts) {
@@ -369,7 +365,7 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
     plan->lifted.scan->groups(lifted, block->heads, n, how, &start->first, &acc->first, to);
     if (places)
         acc->second = (uint64_t)plan->device->scans->follow[plan->lifted.type].groups(
-            (char *)to - bytes, to, (const uint32_t *)block->counts, n, (int64_t)acc->second, second);
+            (char *)to - bytes, to, block->heads, n, number, (int64_t)acc->second, second);
     else if (plan->lifted.second)
         plan->lifted.second->groups(lifted, block->heads, n, how, &start->second, &acc->second, second);
 }

@@ -118,10 +118,15 @@ static void give_none_of_groups(const uint64_t *bits, size_t n, double ddof, boo
     }
 }
 
-#define SCAN_GROUPS(narrow) scan_groups_beside(x, bits, n, how.ddof, how.root, narrow, out)
+#define SCAN_GROUPS(narrow) scan_groups_beside(x, bits, n, how.ddof, how.root, narrow, false, out)
+#define MEAN_GROUPS(narrow) scan_groups_beside(x, bits, n, 0, false, narrow, true, out)
 static bool moments_of_groups(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out) {
     uint64_t bits[HEAD_WORDS + 2];
     gather_heads(heads, n, bits);
+#if defined(__AVX512F__)
+    if (how.means)
+        return how.narrow ? MEAN_GROUPS(true) : MEAN_GROUPS(false);
+#endif
     if (how.narrow ? !SCAN_GROUPS(true) : !SCAN_GROUPS(false))
         return false;
     if (how.ddof > 0)

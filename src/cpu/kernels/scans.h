@@ -11,10 +11,11 @@ typedef struct tally_cpu_moments {
 } tally_cpu_moments;
 
 /* Running variances, or deviations if 'root'. 'ddof' is subtracted from the number of elements. 'narrow': elements and
- * results are f32 or less, and results have no more bits than that and some. */
+ * results are f32 or less, and results have no more bits than that and some. 'means': these instead, in groups only,
+ * and only with AVX-512. */
 typedef struct tally_cpu_spread {
     double ddof;
-    bool root, reverse, narrow;
+    bool root, reverse, narrow, means;
 } tally_cpu_spread;
 
 enum { TALLY_CPU_GROUPS_BLOCK = 16384 }; /* elements of groups that are scanned side by side */
@@ -37,9 +38,10 @@ enum { TALLY_CPU_FOLLOWED = 1024 };
 typedef struct tally_cpu_follow {
     /* Element 0 is number 'first'; if 'place' is negative, it is the first of all. */
     int64_t (*run)(const void *before, const void *after, size_t n, uint64_t first, int64_t place, void *places);
-    /* Elements, TALLY_CPU_FOLLOWED at most, are numbered from 0 on in each group. */
-    int64_t (*groups)(const void *before, const void *after, const uint32_t *numbers, size_t n, int64_t place,
-                      void *places);
+    /* Places in groups, of TALLY_CPU_FOLLOWED elements at most; heads[k] is -1 where a group begins, else 0. *number
+     * elements of the open group came before, which becomes the number of them after all. */
+    int64_t (*groups)(const void *before, const void *after, const int8_t *heads, size_t n, uint64_t *number,
+                      int64_t place, void *places);
     /* Packed rows, of TALLY_CPU_FOLLOWED elements at most; the first is number 'row', and if place[j] is negative, it
      * is the first of all. */
     void (*columns)(const void *before, const void *after, size_t rows, size_t width, uint64_t row, int64_t *place,
