@@ -353,6 +353,12 @@ tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
 #endif
 tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
 tally_cpu_trees_for PASTE4(tally_cpu_trees, _, TALLY_LEVEL, );
+#if defined(__AVX512BW__)
+tally_cpu_count_groups PASTE4(tally_cpu_count_groups, _, TALLY_LEVEL, );
+#define COUNT_GROUPS PASTE4(tally_cpu_count_groups, _, TALLY_LEVEL, )
+#else
+#define COUNT_GROUPS NULL
+#endif
 tally_cpu_first_equal_for PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, );
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
@@ -387,6 +393,7 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                                                .trees = PASTE4(tally_cpu_trees, _, TALLY_LEVEL, ),
                                                .first_equal = PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, ),
                                                .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
+                                               .count_groups = COUNT_GROUPS,
                                                .magnitudes = PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, ),
                                                .count = COUNT,
                                                .order = PASTE4(tally_cpu_order, _, TALLY_LEVEL, ),

@@ -79,6 +79,10 @@ typedef void tally_cpu_minmax_columns(const void *x, size_t rows, size_t width, 
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
+/* counts[i] = how many of elements offsets[i] .. offsets[i + 1] - 1 have one of 'bits', for i < count */
+typedef void tally_cpu_count_groups(const void *x, const uint64_t *offsets, size_t count, size_t bytes, uint64_t bits,
+                                    int64_t *counts);
+
 /* to[i] = x[i] without its highest bit, elements of 4 or 8 bytes */
 typedef void tally_cpu_magnitudes(const void *x, size_t n, size_t bytes, void *to);
 /* Floats of 16 bits, of which 'bits' count, to unsigned integers in the same order, of which 'least' is to become 0; or
@@ -198,8 +202,9 @@ typedef struct tally_cpu_scans {
     /* copies past the caches, to any address; without bytes, ends such copies */
     void (*stream)(const void *from, size_t bytes, void *to);
     tally_cpu_trees_for *trees;             /* only with AVX-512 */
-    tally_cpu_first_equal_for *first_equal; /* of numbers of 32 and 64 bits; only with AVX-512 */
+    tally_cpu_first_equal_for *first_equal; /* of all types but floats of 16 bits; only with AVX-512 */
     tally_cpu_truths *truths;
+    tally_cpu_count_groups *count_groups; /* only with AVX-512, else NULL */
     tally_cpu_magnitudes *magnitudes;
     tally_cpu_count *count; /* NULL on the baseline */
     tally_cpu_order *order;
