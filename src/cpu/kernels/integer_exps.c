@@ -139,6 +139,22 @@ ALWAYS_INLINE size_t column_of_word(size_t word, int bits) {
     return bits == 32 ? word / 2 + word % 2 * (LANES / 2) : word;
 }
 
+static __attribute__((noinline)) void give_columns(const v_i32 sums[TABLES][2], size_t rows, size_t width, int bits,
+                                                   double *to) {
+    int32_t words[TABLES][2][LANES / 2];
+    memcpy(words, sums, sizeof words);
+    const double more = (double)((rows + 1) / 2 * 2 << 15);
+    for (size_t h = 0; h < 2; h++)
+        for (size_t l = 0; l < LANES / 2; l++) {
+            const size_t j = column_of_word(l / 4 * 8 + 4 * h + l % 4, bits);
+            const double sum = (words[0][h][l] + more) * 0x1p-15 +
+                               ((words[1][h][l] + more) * 0x1p-31 +
+                                ((words[2][h][l] + more) * 0x1p-47 + (words[3][h][l] + more) * 0x1p-63));
+            if (j < width)
+                to[j] = sum;
+        }
+}
+
 /* to[j] = the sums of LANES columns, of which 'width' are there. */
 #define DEFINE_COLUMNS(bits)                                                                                           \
     ALWAYS_INLINE void strip_##bits(const char *x, size_t rows, size_t width, size_t stride, const char *largest,      \
@@ -161,18 +177,9 @@ ALWAYS_INLINE size_t column_of_word(size_t word, int bits) {
                 sums[t][1] += (v_i32)_mm512_madd_epi16(_mm512_unpackhi_epi16(p, q), ones);                             \
             }                                                                                                          \
         }                                                                                                              \
-        int32_t words[TABLES][2][LANES / 2];                                                                           \
-        memcpy(words, sums, sizeof sums);                                                                              \
-        const double more = (double)((rows + 1) / 2 * 2 << 15);                                                        \
-        for (size_t h = 0; h < 2; h++)                                                                                 \
-            for (size_t l = 0; l < LANES / 2; l++) {                                                                   \
-                const size_t j = column_of_word(l / 4 * 8 + 4 * h + l % 4, bits);                                      \
-                const double sum = (words[0][h][l] + more) * 0x1p-15 +                                                 \
-                                   ((words[1][h][l] + more) * 0x1p-31 +                                                \
-                                    ((words[2][h][l] + more) * 0x1p-47 + (words[3][h][l] + more) * 0x1p-63));          \
-                if (j < width)                                                                                         \
-                    to[j] = sum;                                                                                       \
-            }                                                                                                          \
+        v_i32 all[TABLES][2]; /* so that 'sums' stay in registers */                                                   \
+        memcpy(all, sums, sizeof all);                                                                                 \
+        give_columns(all, rows, width, bits, to);                                                                      \
     }                                                                                                                  \
     static void columns_##bits(const void *elements, size_t rows, size_t width, size_t stride, const void *largest,    \
                                double *to) {                                                                           \

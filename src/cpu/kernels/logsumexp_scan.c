@@ -226,18 +226,23 @@ static void columns_apart(double *x, size_t rows, size_t width, bool reverse, bo
 
 #if defined(__AVX512F__)
 #define DEFINE_FEW(tag, lane, TAKE, larger, exponential, to_lane)                                                      \
+    ALWAYS_INLINE void few_strip_##tag(const e_##tag *x, size_t rows, size_t count, size_t stride, e_##lane *to) {     \
+        v_##tag largest = TAKE(x, count);                                                                              \
+        v_##lane sum = {0};                                                                                            \
+        for (size_t r = 1; r < rows; r++)                                                                              \
+            largest = larger(TAKE(x + r * stride, count), largest);                                                    \
+        for (size_t r = 0; r < rows; r++)                                                                              \
+            sum += exponential(TAKE(x + r * stride, count), largest);                                                  \
+        put_##lane(result_##lane(to_lane(largest), sum), count, to);                                                   \
+    }                                                                                                                  \
     static void few_##tag(const void *elements, size_t rows, size_t width, size_t stride, void *target) {              \
         const e_##tag *const x = elements;                                                                             \
-        for (size_t j = 0; j < width; j += LANES_OF(s_##lane)) {                                                       \
-            const size_t count = width - j;                                                                            \
-            v_##tag largest = TAKE(x + j, count);                                                                      \
-            v_##lane sum = {0};                                                                                        \
-            for (size_t r = 1; r < rows; r++)                                                                          \
-                largest = larger(TAKE(x + r * stride + j, count), largest);                                            \
-            for (size_t r = 0; r < rows; r++)                                                                          \
-                sum += exponential(TAKE(x + r * stride + j, count), largest);                                          \
-            put_##lane(result_##lane(to_lane(largest), sum), count, (e_##lane *)target + j);                           \
-        }                                                                                                              \
+        e_##lane *const to = target;                                                                                   \
+        size_t j = 0;                                                                                                  \
+        for (; j + LANES_OF(s_##lane) <= width; j += LANES_OF(s_##lane))                                               \
+            few_strip_##tag(x + j, rows, LANES_OF(s_##lane), stride, to + j);                                          \
+        if (j < width)                                                                                                 \
+            few_strip_##tag(x + j, rows, width - j, stride, to + j);                                                   \
     }
 #define TAKE_f32(x, n) take_f32(x, n, 0)
 #define TAKE_i64(x, n) ((v_i64)take_f64((const e_f64 *)(x), n, 0))

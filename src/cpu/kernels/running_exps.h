@@ -12,6 +12,7 @@
 #define L_V            PASTE2(v_, LANE)
 #define L_LANES        LANES_OF(L_T)
 #define L_PARTS        (L_LANES / LANES) /* vectors of doubles for as many lanes */
+#define MAY_BE_WHOLE   (L_PARTS == 1)
 #define M_V            PASTE2(v_i, BITS)
 #define U_V            PASTE2(v_u, BITS)
 #define OF(function)   PASTE4(function, _, LANE, )
@@ -183,16 +184,20 @@ ALWAYS_INLINE bool NAME(run_from)(const E_T *x, size_t n, double octaves, double
 static bool NAME(run)(const void *block, size_t n, bool exclusive, bool are_whole, double *acc, void *out) {
     const E_T *const x = block;
     L_T largest, smallest;
-    if (are_whole) {
+    if (MAY_BE_WHOLE && are_whole) {
         NAME(bounds)(x, n, &largest, &smallest);
         return NAME(run_from)(x, n, 0, acc[0] > largest ? acc[0] : largest, exclusive, true, acc, out);
     }
-    double octaves = nearest_octave(acc[1] > 0 ? acc[0] : x[0]);
-    if (NAME(run_from)(x, n, octaves, octaves * LN2, exclusive, false, acc, out))
-        return true;
-    NAME(bounds)(x, n, &largest, &smallest);
-    octaves = nearest_octave(largest);
-    return NAME(run_from)(x, n, octaves, octaves * LN2, exclusive, false, acc, out);
+    double near = acc[1] > 0 ? acc[0] : x[0];
+    for (bool again = false;; again = true) {
+        const double octaves = nearest_octave(near);
+        if (NAME(run_from)(x, n, octaves, octaves * LN2, exclusive, false, acc, out))
+            return true;
+        if (again)
+            return false;
+        NAME(bounds)(x, n, &largest, &smallest);
+        near = largest;
+    }
 }
 
 /* ---- groups ---- */
@@ -236,15 +241,21 @@ static bool NAME(groups)(const void *block, const uint32_t *numbers, size_t n, b
                          void *out) {
     const E_T *const x = block;
     L_T largest, smallest;
-    double octaves = nearest_octave(x[0]);
-    if (!are_whole && NAME(groups_from)(x, numbers, n, octaves, octaves * LN2, exclusive, false, out))
-        return true;
-    NAME(bounds)(x, n, &largest, &smallest);
-    if (are_whole)
+    double near = x[0];
+    if (MAY_BE_WHOLE && are_whole) {
+        NAME(bounds)(x, n, &largest, &smallest);
         return largest - smallest <= MOST_DISTANCE &&
                NAME(groups_from)(x, numbers, n, 0, largest, exclusive, true, out);
-    octaves = nearest_octave(largest / 2 + smallest / 2);
-    return NAME(groups_from)(x, numbers, n, octaves, octaves * LN2, exclusive, false, out);
+    }
+    for (bool again = false;; again = true) {
+        const double octaves = nearest_octave(near);
+        if (NAME(groups_from)(x, numbers, n, octaves, octaves * LN2, exclusive, false, out))
+            return true;
+        if (again)
+            return false;
+        NAME(bounds)(x, n, &largest, &smallest);
+        near = largest / 2 + smallest / 2;
+    }
 }
 
 /* ---- columns ---- */
@@ -330,10 +341,10 @@ static size_t NAME(columns)(const void *elements, size_t rows, size_t width, siz
             own = acc + 2 * j;
         else if (acc)
             memcpy(few, acc + 2 * j, 2 * count * sizeof *few);
-        const bool done = !acc ? (are_whole ? NAME(strip)(x + j, rows, count, down, exclusive, true, NULL, out + j)
-                                            : NAME(strip)(x + j, rows, count, down, exclusive, false, NULL, out + j))
-                          : are_whole ? NAME(strip)(x + j, rows, count, down, exclusive, true, own, out + j)
-                                      : NAME(strip)(x + j, rows, count, down, exclusive, false, own, out + j);
+        own = acc ? own : NULL;
+        const bool done = MAY_BE_WHOLE && are_whole
+                              ? NAME(strip)(x + j, rows, count, down, exclusive, true, own, out + j)
+                              : NAME(strip)(x + j, rows, count, down, exclusive, false, own, out + j);
         if (!done)
             return j;
         if (acc && count < L_LANES)
@@ -348,6 +359,7 @@ static size_t NAME(columns)(const void *elements, size_t rows, size_t width, siz
 #undef L_V
 #undef L_LANES
 #undef L_PARTS
+#undef MAY_BE_WHOLE
 #undef M_V
 #undef U_V
 #undef OF
