@@ -86,6 +86,7 @@ typedef struct tally_cpu_exps {
     const tally_cpu_kernels *others;  /* for all else */
     const tally_cpu_kernels *maximum; /* of the integers */
     tally_cpu_integer_exps *sum;
+    tally_cpu_integer_exps_of_columns *sum_columns; /* or NULL */
     tally_cpu_convert *to_double;
     size_t least; /* elements */
     tally_cpu_kernels kernels;
