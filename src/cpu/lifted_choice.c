@@ -126,7 +126,8 @@ bool tally_cpu_is_strict(const tally_cpu_plan *plan) {
 static void choose_pair(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const bool is_narrow =
-        c->monoid == TALLY_MONOID_minmax && plan->device->scans->narrow(c->desc.in, TALLY_MONOID_min);
+        (c->monoid == TALLY_MONOID_minmax && plan->device->scans->narrow(c->desc.in, TALLY_MONOID_min)) ||
+        (!tally_is_scan(c) && plan->device->scans->first_equal(c->desc.in));
     const tally_dtype type = is_narrow ? c->desc.in : scanned_type(tally_dtype_value(c->desc.in));
     tally_monoid first = TALLY_MONOID_min, second = TALLY_MONOID_max;
     if (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax) {

@@ -173,6 +173,24 @@ ALWAYS_INLINE L_V NAME(kept_identity_)(tally_monoid m) {
 }
 
 #if defined(__AVX512BW__)
+/* The lanes 'own' at x; nothing else is read. */
+ALWAYS_INLINE L_V NAME(load_lanes_)(const E_T *x, __mmask16 own) {
+    if (sizeof(E_T) == 4 && sizeof(L_T) == 4)
+        return (L_V)_mm512_maskz_loadu_epi32(own, x);
+    if (sizeof(E_T) == 8)
+        return (L_V)_mm512_maskz_loadu_epi64((__mmask8)own, x);
+    E_T elements[LANES];
+    if (sizeof elements == 32) {
+        const __m256i part =
+            sizeof(E_T) == 4 ? _mm256_maskz_loadu_epi32((__mmask8)own, x) : _mm256_maskz_loadu_epi16(own, x);
+        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
+    } else {
+        const __m128i part = sizeof(E_T) == 2 ? _mm_maskz_loadu_epi16((__mmask8)own, x) : _mm_maskz_loadu_epi8(own, x);
+        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
+    }
+    return LOAD(elements);
+}
+
 ALWAYS_INLINE void NAME(store_lanes_)(O_T *out, __mmask16 lanes, L_V v) {
     if (sizeof(L_T) == 4)
         _mm512_mask_storeu_epi32(out, lanes, (__m512i)v);
@@ -238,8 +256,9 @@ ALWAYS_INLINE void NAME(scan_fresh_rows_)(tally_monoid m, const E_T *x, size_t r
 /* A tile of columns whose running values stay in the first-level cache. Output that is streamed goes through a buffer,
  * as many rows at a time as it has room for, if the rows are neighbours. Strips do not read rows in order, so the next
  * rows are fetched (35 x 4575 x 90 f32, ns an element: 0.34 without, 0.28 so). */
-ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                           tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows,
+                                           size_t width, size_t stride, tally_cpu_scan_options how, L_T *before,
+                                           size_t out_stride, O_T *out) {
     const bool in_place = (const void *)x == (const void *)out;
     if (!before && rows <= NAME(FEW_ROWS_) && width >= LANES && !how.stream && !(how.exclusive && in_place)) {
         NAME(scan_fresh_rows_)(m, x, rows, width, stride, how, out_stride, out);
@@ -264,7 +283,7 @@ ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t 
         if (IN_STRIPS(width) && how.stream)
             fetch_near((const char *)(x + next * (ptrdiff_t)stride), block * width * sizeof *x);
         if (IN_STRIPS(width))
-            NAME(scan_strips_)(m, x + first * stride, block, width, stride, how, before, out_stride, to);
+            NAME(scan_strips_)(m, shared, x + first * stride, block, width, stride, how, before, out_stride, to);
         for (size_t k = 0; !IN_STRIPS(width) && k < block; k++) {
             const size_t row = how.reverse ? block - 1 - k : k;
             NAME(scan_column_row_)
@@ -277,12 +296,13 @@ ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t 
         memcpy(before + last, &last_before, sizeof last_before);
 }
 
-ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                            tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows,
+                                            size_t width, size_t stride, tally_cpu_scan_options how, L_T *before,
+                                            size_t out_stride, O_T *out) {
     for (size_t first = 0; first < width; first += NAME(BUFFER_)) {
         const size_t tile = width - first < NAME(BUFFER_) ? width - first : (size_t)NAME(BUFFER_);
         NAME(scan_column_tile_)
-        (m, x + first, rows, tile, stride, how, before ? before + first : NULL, out_stride, out + first);
+        (m, shared, x + first, rows, tile, stride, how, before ? before + first : NULL, out_stride, out + first);
     }
 }
 
@@ -292,30 +312,56 @@ ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t
 #include "cpu/kernels/scan_rows.h"
 #endif
 
-ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                       tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows, size_t width,
+                                       size_t stride, tally_cpu_scan_options how, L_T *before, size_t out_stride,
+                                       O_T *out) {
     if (width == stride && width == out_stride && width <= NARROW_ROWS)
-        NAME(scan_narrow_columns_)(m, x, rows, width, how, before, out);
+        NAME(scan_narrow_columns_)(m, shared, x, rows, width, how, before, out);
     else
-        NAME(scan_wide_columns_)(m, x, rows, width, stride, how, before, out_stride, out);
+        NAME(scan_wide_columns_)(m, shared, x, rows, width, stride, how, before, out_stride, out);
     if (how.stream)
         end_stream();
 }
 
-/* Planes of one column are rows. */
-ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * scan, const E_T *x, size_t planes,
-                                      size_t rows, size_t width, tally_cpu_scan_options how, const A_T *acc, O_T *out) {
+/* Planes of one column are rows; by masks, those of more than a vector need none but for their last elements. */
+#define NOT_INLINED static __attribute__((noinline)) void
 #if defined(__AVX512BW__)
-    (void)scan;
-    NAME(scan_masked_planes_)(m, x, planes, rows, width, how, acc, out);
+#define DEFINE_SHARED(name)                                                                                            \
+    NOT_INLINED PASTE4(scan_strips_, name, _, WIDTH)(const E_T *x, size_t rows, size_t width, size_t stride,           \
+                                                     tally_cpu_scan_options how, NAME(strip_start_) from,              \
+                                                     size_t out_stride, O_T *out) {                                    \
+        NAME(scan_strips_from_)(TALLY_MONOID_##name, x, rows, width, stride, how, from, out_stride, out);              \
+    }                                                                                                                  \
+    NOT_INLINED PASTE4(scan_by_side_, name, _, WIDTH)(bool goes_on, const E_T *x, size_t n, size_t plane,              \
+                                                      const row_steps *steps, tally_cpu_scan_options how, L_V *value,  \
+                                                      O_T *out) {                                                      \
+        if (goes_on)                                                                                                   \
+            NAME(scan_rows_by_)(TALLY_MONOID_##name, true, x, n, plane, steps, how, value, out);                       \
+        else                                                                                                           \
+            NAME(scan_rows_by_)(TALLY_MONOID_##name, false, x, n, plane, steps, how, value, out);                      \
+    }
+#define SHARED_OF(name)                                                                                                \
+    (NAME(shared_)) {                                                                                                  \
+        PASTE4(scan_strips_, name, _, WIDTH), PASTE4(scan_by_side_, name, _, WIDTH)                                    \
+    }
+#define SCAN_PLANES(name)                                                                                              \
+    if (width == 1 && rows > LANES)                                                                                    \
+        NAME(scan_rows_)(PASTE4(scan_, name, _, WIDTH), x, planes, rows, how, acc, out);                               \
+    else                                                                                                               \
+        NAME(scan_masked_planes_)(TALLY_MONOID_##name, SHARED_OF(name), x, planes, rows, width, how, acc, out);
 #else
-    if (width == 1)
-        NAME(scan_rows_)(m, scan, x, planes, rows, how, acc, out);
-    for (size_t plane = 0; width > 1 && plane < planes; plane++)
-        NAME(scan_columns_)
-        (m, x + plane * rows * width, rows, width, width, how, NULL, width, out + plane * rows * width);
+#define DEFINE_SHARED(name)
+#define SHARED_OF(name)                                                                                                \
+    (NAME(shared_)) {                                                                                                  \
+        0                                                                                                              \
+    }
+#define SCAN_PLANES(name)                                                                                              \
+    if (width == 1)                                                                                                    \
+        NAME(scan_rows_)(TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, planes, rows, how, acc, out);          \
+    for (size_t plane = 0; width > 1 && plane < planes; plane++)                                                       \
+        PASTE4(scan_columns_, name, _, WIDTH)                                                                          \
+    ((const E_T *)x + plane * rows * width, rows, width, width, how, NULL, width, (O_T *)out + plane * rows * width);
 #endif
-}
 
 #ifdef SCANS_GROUPS
 #include "cpu/kernels/scan_groups.h"
@@ -351,20 +397,18 @@ ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * sca
         else NAME(scan_)(TALLY_MONOID_##name, BLOCKS_OF(name), x, n,                                                   \
                          (tally_cpu_scan_options){false, false, how.stream, how.ahead}, start, out);                   \
     }                                                                                                                  \
-    static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
-                                                     tally_cpu_scan_options how, const void *acc, void *out) {         \
-        NAME(scan_planes_)                                                                                             \
-        (TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, planes, rows, width, how, acc, out);                   \
-    }                                                                                                                  \
-    static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
+    DEFINE_SHARED(name)                                                                                                \
+    NOT_INLINED PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_scan_options how, void *before, size_t out_stride,     \
                                                       void *out) {                                                     \
         NAME(scan_columns_)                                                                                            \
-        (TALLY_MONOID_##name, x, rows, width, stride, how, before, out_stride, out);                                   \
+        (TALLY_MONOID_##name, SHARED_OF(name), x, rows, width, stride, how, before, out_stride, out);                  \
     }                                                                                                                  \
-    DEFINE_GROUPS(name)                                                                                                \
-    static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \
-        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_planes_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH),      \
+    static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
+                                                     tally_cpu_scan_options how, const void *acc, void *out){          \
+        SCAN_PLANES(name)} DEFINE_GROUPS(name) static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _,        \
+                                                                                         WIDTH) = {                    \
+        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_planes_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH),    \
         GROUPS_OF(name)};
 
 /* The monoids of the class whose accumulator is the result and whose lift is the element. */
@@ -400,6 +444,10 @@ ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * sca
 #undef DEFINE_GROUPS
 #undef DEFINE_BLOCKS
 #undef BLOCKS_OF
+#undef DEFINE_SHARED
+#undef SHARED_OF
+#undef SCAN_PLANES
+#undef NOT_INLINED
 #undef GROUPS_OF
 #undef COMBINE
 #undef COMBINE_BESIDE

@@ -79,6 +79,10 @@ typedef void tally_cpu_minmax_columns(const void *x, size_t rows, size_t width, 
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
 
+/* counts[i] = how many of elements offsets[i] .. offsets[i + 1] - 1 have one of 'bits', for i < count */
+typedef void tally_cpu_count_groups(const void *x, const uint64_t *offsets, size_t count, size_t bytes, uint64_t bits,
+                                    int64_t *counts);
+
 /* to[i] = x[i] without its highest bit, elements of 4 or 8 bytes */
 typedef void tally_cpu_magnitudes(const void *x, size_t n, size_t bytes, void *to);
 /* Floats of 16 bits, of which 'bits' count, to unsigned integers in the same order, of which 'least' is to become 0; or
@@ -115,24 +119,25 @@ typedef uint64_t tally_cpu_count(const uint8_t *truths, const int8_t *heads, siz
 
 /* Running logsumexps of a block, TALLY_CPU_EXPS_BLOCK elements at most, forward. An accumulator is the largest element
  * and the sum of e^(x - largest); it is the value before the block and becomes the one after it. */
-enum { TALLY_CPU_EXPS_BLOCK = 1024 };
+enum { TALLY_CPU_EXPS_BLOCK = 1024, TALLY_CPU_EXPS_ROWS = 32 };
 typedef struct tally_cpu_running_exps {
-    /* A run of elements to 'out', or whole groups (numbers as above, for whole vectors), with one largest element for
-     * all. False, and nothing is done, where elements are too far apart for that, in groups by more than 'distance', or
-     * not finite. Results of f32 have an error of some 2^-23 besides their own rounding. Whole numbers, in f64, take
-     * exponentials by look-ups; their distances in groups are 60 at most. */
+    /* A run of elements to 'out', or whole groups (numbers as above, for whole vectors). False, and nothing is done,
+     * where elements are not finite or too far apart: f32 by some 40, f64 by more than 300 in groups. Results of f32
+     * have an error of some 2^-23 besides their own rounding. Whole numbers, in f64, take exponentials by look-ups;
+     * their distances in groups are 60 at most. */
     bool (*run_f32)(const void *x, size_t n, bool exclusive, bool are_whole, double acc[2], void *out);
     bool (*run_f64)(const void *x, size_t n, bool exclusive, bool are_whole, double acc[2], void *out);
-    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
-                       double distance, void *out);
-    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
-                       double distance, void *out);
+    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole, void *out);
+    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole, void *out);
     /* The same in place, of any elements; 'numbers' is NULL for a run. There is room for a vector behind it. */
     void (*apart)(double *x, const uint32_t *numbers, size_t n, bool exclusive, double acc[2]);
-    /* Columns of 'rows' rows that begin 'stride' elements apart, with one largest element for each. Returns how many
-     * columns are done: those before one whose elements are too far apart or not finite, rounded down to vectors. */
+    /* Columns of at most TALLY_CPU_EXPS_ROWS rows that begin 'stride' elements apart. Returns how many columns are
+     * done: those before one whose elements are too far apart or not finite, rounded down to vectors. acc may be NULL.
+     */
     size_t (*columns_f32)(const void *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
-                          double *acc, void *out);
+                          bool are_whole, double *acc, void *out);
+    size_t (*columns_f64)(const void *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
+                          bool are_whole, double *acc, void *out);
     /* The same of any elements, packed and in place. There is room for a vector behind them and behind acc. */
     void (*columns_apart)(double *x, size_t rows, size_t width, bool reverse, bool exclusive, double *acc);
     /* out[j] = logsumexp of column j of 'rows' rows that begin 'stride' elements apart, in f32 and in f64; only
@@ -145,6 +150,9 @@ typedef struct tally_cpu_running_exps {
  * largest, m, whose bits are in the lowest of 'largest'. */
 enum { TALLY_CPU_INTEGER_EXPS = 4096 };
 typedef double tally_cpu_integer_exps(const void *x, size_t n, uint64_t largest);
+/* sums[j] = the same of column j of 'rows' rows that begin 'stride' elements apart, up to its largest. */
+typedef void tally_cpu_integer_exps_of_columns(const void *x, size_t rows, size_t width, size_t stride,
+                                               const void *largest, double *sums);
 
 typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
@@ -169,6 +177,7 @@ typedef struct tally_cpu_scans {
                           tally_cpu_spread how, double *out);
     const tally_cpu_running_exps *running_exps;
     tally_cpu_integer_exps *const *integer_exps; /* of 1, 2, 4 and 8 bytes; only with AVX-512, else NULL */
+    tally_cpu_integer_exps_of_columns *const *integer_exps_of_columns; /* likewise, and NULL of 8 bytes */
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
      * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
      */
@@ -198,8 +207,9 @@ typedef struct tally_cpu_scans {
     /* copies past the caches, to any address; without bytes, ends such copies */
     void (*stream)(const void *from, size_t bytes, void *to);
     tally_cpu_trees_for *trees;             /* only with AVX-512 */
-    tally_cpu_first_equal_for *first_equal; /* of numbers of 32 and 64 bits; only with AVX-512 */
+    tally_cpu_first_equal_for *first_equal; /* of all types but floats of 16 bits; only with AVX-512 */
     tally_cpu_truths *truths;
+    tally_cpu_count_groups *count_groups; /* only with AVX-512, else NULL */
     tally_cpu_magnitudes *magnitudes;
     tally_cpu_count *count; /* NULL on the baseline */
     tally_cpu_order *order;
