@@ -76,6 +76,9 @@ typedef struct tally_cpu_lifted {
     bool counts;      /* what is not 0 is counted by bytes in runs and groups (number.c) */
     bool by_order;    /* floats of 16 bits are lifted to integers of the same order, which are scanned */
     bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
+    tally_cpu_running_sums *sums; /* from elements to results at once (running_sums.c), or NULL; likewise: */
+    tally_cpu_sums_options sums_options;
+    uint64_t least_summed; /* elements */
 } tally_cpu_lifted;
 
 /* Logsumexps of integers that are long enough for look-ups (integer_exps.h). */
@@ -83,6 +86,7 @@ typedef struct tally_cpu_exps {
     const tally_cpu_kernels *others;  /* for all else */
     const tally_cpu_kernels *maximum; /* of the integers */
     tally_cpu_integer_exps *sum;
+    tally_cpu_integer_exps_of_columns *sum_columns; /* or NULL */
     tally_cpu_convert *to_double;
     size_t least; /* elements */
     tally_cpu_kernels kernels;

@@ -88,7 +88,7 @@ void tally_cpu_find_places(const tally_cpu_plan *plan, const void *lifted, const
 
 /* As tally_cpu_scan_run. */
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
-                           uint64_t length, unsigned worker, const void *acc, void *out);
+                           uint64_t length, bool stream, unsigned worker, const void *acc, void *out);
 
 /* Whether a kernel keeps the extremes of so many columns in registers. */
 bool tally_cpu_keeps_columns(const tally_cpu_plan *plan, uint64_t width);

@@ -28,7 +28,8 @@ bool tally_cpu_scans_planes(const tally_cpu_plan *plan, uint64_t rows, uint64_t 
     const bool is_wide = width * bytes >= LEAST_PLANE_ROW, at_once = tally_cpu_has_masks(plan);
     if (plan->direct)
         return rows * width <= TALLY_CPU_LIFTED_BLOCK && (at_once || (is_wide && rows * width * bytes > LEAST_PLANE));
-    return l->scan && l->parts == TALLY_CPU_NUMBER && (at_once || !tally_cpu_lowers_by_count(plan)) &&
+    const bool has_parts = l->parts == TALLY_CPU_NUMBER || (l->parts == TALLY_CPU_EXTREMES && at_once);
+    return l->scan && has_parts && (at_once || !tally_cpu_lowers_by_count(plan)) &&
            tally_cpu_starts_as_its_scan(plan, c->desc.form == TALLY_EXCLUSIVE_SCAN) &&
            2 * rows * width <= TALLY_CPU_LIFTED_BLOCK &&
            (at_once || (rows * width >= LEAST_LIFTED_PLANE && (is_wide || (bytes >= sizeof(uint32_t) && !are_packed))));
@@ -49,9 +50,8 @@ void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void
     const tally_computation *c = &plan->base.computation;
     const bool to_results = plan->direct || tally_cpu_writes_results(plan);
     const tally_cpu_direct_scan *const scan = plan->direct ? plan->direct : plan->lifted.scan;
-    const tally_cpu_scan_options how = {.reverse = c->reverse,
-                                        .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
-                                        .stream = plan->direct && stream};
+    const tally_cpu_scan_options how = {
+        .reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, .stream = plan->direct && stream};
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     const uint64_t elements = rows * width, at_once = plan->direct ? planes : TALLY_CPU_LIFTED_BLOCK / elements;
     const bool counted = !plan->direct && tally_cpu_lowers_by_count(plan);
@@ -61,11 +61,15 @@ void tally_cpu_scan_planes(const tally_cpu_plan *plan, const void *x, const void
         some = least(planes - done, at_once);
         const uint64_t first = done * elements, n = some * elements;
         const void *from = tally_at(x, first, c->in_bytes);
-        void *const to = tally_at_mutable(out, first, c->out_bytes), *const scanned = to_results ? to : block->scanned;
+        void *const to = tally_at_mutable(out, first, c->out_bytes * c->per_result);
+        void *const scanned = to_results ? to : block->scanned;
         if (!plan->direct)
             from = tally_cpu_lift(plan, from, tally_at(y, first, c->in_bytes), n, block);
         scan->planes(from, some, rows, width, how, NULL, scanned);
+        if (!plan->direct && plan->lifted.second)
+            plan->lifted.second->planes(from, some, rows, width, how, NULL, block->second);
         if (!to_results)
-            tally_cpu_lower_prefixes(plan, scanned, NULL, n, (tally_counts){counted ? block->counts : NULL, 0, 0}, to);
+            tally_cpu_lower_prefixes(plan, scanned, block->second, n,
+                                     (tally_counts){counted ? block->counts : NULL, 0, 0}, to);
     }
 }

@@ -137,10 +137,10 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         return;
     }
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
-        uint64_t first = task * s->tile;
+        const uint64_t first = task * s->tile, element = first * s->extent;
         tally_cpu_start(s->plan, s->initial, acc);
-        s->plan->direct->planes(element_at(s, s->x, first * s->extent), end - first, s->extent, 1, options_of(s, UINT64_MAX),
-                              acc, result_at(s, first * s->extent));
+        s->plan->direct->planes(element_at(s, s->x, element), end - first, s->extent, 1, options_of(s, UINT64_MAX), acc,
+                                result_at(s, element));
         return;
     }
     for (uint64_t group = task * s->tile; group < end; group++) {
@@ -216,10 +216,7 @@ enum {
     /* Variances take some 7 ns a row of up to eight columns (2 columns of f32 2.96 ns an element, turned 1.91; 4 of f64
      * 1.78 and 2.31; 3 of f32 in 40 rows 3.2 and 4.1). */
     FEW_COLUMNS_OF_MOMENTS = 3,
-    LEAST_TURNED_OF_MOMENTS = 128,
-    /* Fewer rows are folded into accumulators one by one (2 rows of f32 0.8 ns an element, and 1.0; 5 rows 1.0 and
-       0.7). */
-    LEAST_LOGSUMEXP = 4
+    LEAST_TURNED_OF_MOMENTS = 128
 };
 
 /* Input, second input and output of columns that are turned, and one accumulator. */
@@ -308,7 +305,7 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
                                     s->length, acc, result_at(s, element));
         return;
     }
-    if (tally_cpu_scans_logsumexp(plan) && s->extent >= LEAST_LOGSUMEXP) {
+    if (tally_cpu_scans_logsumexp(plan)) {
         tally_cpu_logsumexp_columns(plan, element_at(s, s->x, element), rows, width, s->inner, acc,
                                     result_at(s, element));
         return;
@@ -368,8 +365,10 @@ static void scan_whole_columns(const scan *s, uint64_t group, uint64_t column, u
                                  s->inner, s->index, s->length, worker, NULL, result_at(s, element));
         return;
     }
-    start_columns(s, column, width, acc);
-    scan_columns(s, group, 0, s->extent, column, width, worker, acc);
+    const bool is_alone = starts_from_nothing(s) && tally_cpu_scans_logsumexp(plan) && s->extent <= TALLY_CPU_EXPS_ROWS;
+    if (!is_alone)
+        start_columns(s, column, width, acc);
+    scan_columns(s, group, 0, s->extent, column, width, worker, is_alone ? NULL : acc);
 }
 
 /* All rows, unless they are copied. */
@@ -431,9 +430,9 @@ static size_t packed_groups(const scan *s) {
 
 static void planes_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
-    const uint64_t first = task * s->each, element = first * s->extent * s->inner;
-    tally_cpu_scan_planes(s->plan, element_at(s, s->x, element), element_at(s, s->y, element),
-                          least(s->each, s->outer - first), s->extent, s->inner, s->stream, worker, result_at(s, element));
+    const uint64_t first = task * s->each, at = first * s->extent * s->inner;
+    tally_cpu_scan_planes(s->plan, element_at(s, s->x, at), element_at(s, s->y, at), least(s->each, s->outer - first),
+                          s->extent, s->inner, s->stream, worker, result_at(s, at));
 }
 
 /* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */

@@ -80,7 +80,7 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
         return;
     }
     if (plan->lifted.scan) {
-        tally_cpu_lifted_scan(plan, x, y, n, index, length, worker, acc, out);
+        tally_cpu_lifted_scan(plan, x, y, n, index, length, stream, worker, acc, out);
         return;
     }
     if (plan->context.text) {

@@ -406,8 +406,11 @@ static void make_axis(layout *l, amount how_many, size_t i, uint64_t seed) {
     size_t at = quick ? random_below(&state, COUNT_OF(shapes)) : i;
     if (i >= plain && i < plain + narrow) {
         /* One draw a statement: the order of a call's arguments differs between processors. */
-        const uint64_t inner = 1 + random_below(&state, NARROW_INNERS), extent = 1 + random_below(&state, 90);
-        layout_axis(l, 1 + random_below(&state, 3), extent, inner);
+        const bool are_small = random_below(&state, 2) == 1; /* many planes, which share vectors or have a few */
+        const uint64_t inner = 1 + random_below(&state, NARROW_INNERS);
+        const uint64_t extent = 1 + random_below(&state, are_small ? 12 : 90);
+        const uint64_t outer = 1 + random_below(&state, are_small ? 40 : 3);
+        layout_axis(l, outer, extent, inner);
         return;
     }
     if (i >= plain + narrow && !quick) {

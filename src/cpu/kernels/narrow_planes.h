@@ -3,22 +3,32 @@
  * in all steps but the first. A part of narrow_scan.c. */
 #include "cpu/kernels/row_steps.h"
 
+/* Functions of an operation that are not inlined, since planes and columns share them. */
+typedef struct masked_scan masked_scan;
+typedef struct shared {
+    void (*rows)(const narrow_scan *s, const masked_scan *steps, bool goes_on, const char *x, size_t n, size_t plane,
+                 v_u8 *value, char *out);
+    void (*columns)(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride, bool stream,
+                    char *carried, size_t out_stride, char *out);
+} shared;
+
 #if defined(__AVX512BW__)
 enum { STEPS = ROW_STEPS + 1 };
 
 /* What a loop over vectors keeps in registers. If rows have an odd number of 'bytes', the first step and the last row
  * are moves of bytes. */
-typedef struct masked_scan {
+struct masked_scan {
     const narrow_scan *scan;
     __m512i from[STEPS], last;
     byte_move first, to_last;
     uint64_t takes[STEPS]; /* of bytes, or of words */
     size_t count, filled, rest;
     bool by_bytes, goes_on, settles;
-} masked_scan;
+};
 
 ALWAYS_INLINE v_u8 moved_bytes(v_u8 x, byte_move by) {
-    const __m512i low = _mm512_permutexvar_epi16(by.low, (__m512i)x), high = _mm512_permutexvar_epi16(by.high, (__m512i)x);
+    const __m512i low = _mm512_permutexvar_epi16(by.low, (__m512i)x),
+                  high = _mm512_permutexvar_epi16(by.high, (__m512i)x);
     return (v_u8)_mm512_or_si512(_mm512_shuffle_epi8(low, by.pick_low), _mm512_shuffle_epi8(high, by.pick_high));
 }
 
@@ -32,19 +42,20 @@ ALWAYS_INLINE v_u8 step_of(const masked_scan *s, v_u8 x, size_t step) {
 
 ALWAYS_INLINE v_u8 scan_masked(const masked_scan *s, v_u8 x, v_u8 *before) {
     size_t count = s->count;
-    bool exclusive = s->scan->exclusive;
+    bool exclusive = s->scan->exclusive, goes_on = s->goes_on;
     NOT_IN_VECTORS(count); /* nor a loop for each */
     NOT_IN_VECTORS(exclusive);
+    NOT_IN_VECTORS(goes_on);
     UNROLL_8 for (size_t step = 0; step < STEPS; step++) {
         if (step == count)
             break;
         x = combined(s->scan, step_of(s, x, step), x);
     }
     const v_u8 was = *before;
-    if (s->goes_on)
-        *before = combined(s->scan, was,
-                           s->by_bytes ? moved_bytes(x, s->to_last)
-                                       : (v_u8)_mm512_permutexvar_epi16(s->last, (__m512i)x));
+    if (goes_on)
+        *before =
+            combined(s->scan, was,
+                     s->by_bytes ? moved_bytes(x, s->to_last) : (v_u8)_mm512_permutexvar_epi16(s->last, (__m512i)x));
     return combined(s->scan, was, exclusive ? step_of(s, x, 0) : x);
 }
 
@@ -110,8 +121,8 @@ static void find_steps(const narrow_scan *scan, size_t rows, size_t width, maske
 }
 
 /* A text for each way; as scan_masked_rows. */
-ALWAYS_INLINE void scan_rows_side_by_side(const narrow_scan *scan, const masked_scan *found, bool goes_on, const char *x,
-                                          size_t n, size_t plane, v_u8 *value, char *out) {
+ALWAYS_INLINE void scan_rows_side_by_side(const narrow_scan *scan, const masked_scan *found, bool goes_on,
+                                          const char *x, size_t n, size_t plane, v_u8 *value, char *out) {
     enum { SETTLING = 8 /* vectors of a plane */ };
     masked_scan s = *found;
     s.scan = scan;
@@ -133,7 +144,8 @@ ALWAYS_INLINE void scan_wide_planes(const narrow_scan *s, const char *x, size_t 
     const ptrdiff_t step = s->reverse ? -(ptrdiff_t)width : (ptrdiff_t)width;
     for (size_t plane = 0; plane < n; plane += rows * width)
         for (size_t j = 0; j < width; j += VECTOR_BYTES) {
-            const __mmask64 own = _bzhi_u64(UINT64_MAX, (unsigned)(width - j < VECTOR_BYTES ? width - j : VECTOR_BYTES));
+            const __mmask64 own =
+                _bzhi_u64(UINT64_MAX, (unsigned)(width - j < VECTOR_BYTES ? width - j : VECTOR_BYTES));
             ptrdiff_t at = (ptrdiff_t)(plane + j + (s->reverse ? (rows - 1) * width : 0));
             v_u8 before = start;
             for (size_t row = 0; row < rows; row++, at += step) {
@@ -146,8 +158,8 @@ ALWAYS_INLINE void scan_wide_planes(const narrow_scan *s, const char *x, size_t 
 }
 
 /* A few columns with running values, whose bits are flipped, or NULL. */
-ALWAYS_INLINE void scan_masked_columns(const narrow_scan *s, const char *x, size_t rows, size_t width, bool stream,
-                                       char *carried, char *out) {
+ALWAYS_INLINE void scan_masked_columns(const narrow_scan *s, shared by, const char *x, size_t rows, size_t width,
+                                       bool stream, char *carried, char *out) {
     _Alignas(64) char buffer[BUFFER];
     char lane[VECTOR_BYTES] = {0};
     const size_t at_once = VECTOR_BYTES / width, most = stream ? BUFFER / (at_once * width) * at_once : rows;
@@ -165,8 +177,7 @@ ALWAYS_INLINE void scan_masked_columns(const narrow_scan *s, const char *x, size
         const size_t at = (s->reverse ? rows - done - block : done) * width;
         if (done == 0 || block < at_once)
             find_steps(s, block < at_once ? block : SIZE_MAX / width, width, &steps);
-        scan_rows_side_by_side(s, &steps, true, x + at, block * width, block * width, &value,
-                               stream ? buffer : out + at);
+        by.rows(s, &steps, true, x + at, block * width, block * width, &value, stream ? buffer : out + at);
         if (stream)
             stream_bytes(out + at, buffer, block * width);
     }
@@ -178,8 +189,8 @@ ALWAYS_INLINE void scan_masked_columns(const narrow_scan *s, const char *x, size
 }
 
 enum { MOST_WIDE_ROWS = 12 };
-ALWAYS_INLINE void scan_few_planes(const narrow_scan *s, const char *x, size_t planes, size_t rows, size_t width,
-                                   tally_cpu_scan_options how, v_u8 start, char *out) {
+ALWAYS_INLINE void scan_few_planes(const narrow_scan *s, shared by, const char *x, size_t planes, size_t rows,
+                                   size_t width, tally_cpu_scan_options how, v_u8 start, char *out) {
     _Alignas(64) char buffer[BUFFER];
     const size_t plane = rows * width, n = planes * plane;
     const size_t most = how.stream && plane < BUFFER ? BUFFER / plane * plane : n;
@@ -193,9 +204,9 @@ ALWAYS_INLINE void scan_few_planes(const narrow_scan *s, const char *x, size_t p
         if (2 * width > VECTOR_BYTES)
             scan_wide_planes(s, x + done, block, rows, width, start, to);
         else if (plane > VECTOR_BYTES)
-            scan_rows_side_by_side(s, &steps, true, x + done, block, plane, &value, to);
+            by.rows(s, &steps, true, x + done, block, plane, &value, to);
         else
-            scan_rows_side_by_side(s, &steps, false, x + done, block, block, &value, to);
+            by.rows(s, &steps, false, x + done, block, block, &value, to);
         if (most < n)
             stream_bytes(out + done, buffer, block);
     }

@@ -142,55 +142,7 @@ ALWAYS_INLINE void scan_run(const narrow_scan *s, const char *x, size_t n, tally
         end_stream();
 }
 
-/* ---- rows ---- */
-
-/* As many rows at once as a vector holds, and behind them lanes that mean nothing, which the next vector overwrites. */
-ALWAYS_INLINE void scan_rows_at_once(const narrow_scan *s, const char *x, size_t rows, size_t row, v_u8 start,
-                                     char *out) {
-    const size_t step = VECTOR_BYTES / row * row, n = rows * row;
-    const size_t vectors = n < VECTOR_BYTES ? 0 : (n - VECTOR_BYTES) / step + 1, rest = n - vectors * step;
-    v_u8 marks, before = {0};
-    s_u8 places[2 * VECTOR_BYTES] = {0};
-    for (size_t j = s->reverse ? row - s->bytes : 0; j < VECTOR_BYTES; j += row)
-        memset(places + j, 0xff, s->bytes);
-    memcpy(&marks, places, sizeof marks);
-    marks = s->reverse ? reversed_elements(marks, s->bytes) : marks;
-    v_u8 next = vectors ? read_vector(s, x) : read_part(s, x, rest);
-    for (size_t k = 0; k <= vectors; k++) {
-        v_u8 v = next; /* x may be out */
-        if (k + 1 < vectors)
-            next = read_vector(s, x + (k + 1) * step);
-        else if (k + 1 == vectors && rest)
-            next = read_part(s, x + n - rest, rest);
-        v = scan_marked(s, s->reverse ? reversed_elements(v, s->bytes) : v, marks, row, start, &before);
-        v = (s->reverse ? reversed_elements(v, s->bytes) : v) ^ s->flip;
-        if (k < vectors)
-            memcpy(out + k * step, &v, sizeof v);
-        else
-            store_bytes(out + n - rest, v, rest);
-    }
-}
-
-ALWAYS_INLINE void scan_rows(const narrow_scan *s, const char *x, size_t rows, size_t row, tally_cpu_scan_options how,
-                             v_u8 start, char *out) {
-    _Alignas(64) char buffer[BUFFER];
-    const size_t most = how.stream ? BUFFER / row : rows;
-    for (size_t done = 0, block; done < rows; done += block) {
-        block = rows - done < most ? rows - done : most;
-        char *const to = how.stream ? buffer : out + done * row;
-        if (row <= VECTOR_BYTES)
-            scan_rows_at_once(s, x + done * row, block, row, start, to);
-        else
-            for (size_t r = 0; r < block; r++) {
-                v_u8 before = start;
-                scan_bytes(s, x + (done + r) * row, row, &before, to + r * row);
-            }
-        if (how.stream)
-            stream_bytes(out + done * row, buffer, block * row);
-    }
-    if (how.stream)
-        end_stream();
-}
+#include "cpu/kernels/narrow_rows.h"
 
 /* ---- columns ---- */
 
@@ -385,14 +337,15 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
 #include "cpu/kernels/narrow_planes.h"
 
 /* carried[width] are running values, or NULL. */
-ALWAYS_INLINE void scan_columns(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride,
-                                bool stream, char *carried, size_t out_stride, char *out) {
+ALWAYS_INLINE void scan_columns(const narrow_scan *s, shared by, const char *x, size_t rows, size_t width,
+                                size_t stride, bool stream, char *carried, size_t out_stride, char *out) {
+    (void)by;
     for (size_t first = 0, tile; first < width; first += tile) {
         tile = width - first < BUFFER ? width - first : BUFFER;
         char *const before = carried ? carried + first : NULL;
 #if defined(__AVX512BW__)
         if (2 * width <= VECTOR_BYTES && stride == width && out_stride == width) {
-            scan_masked_columns(s, x, rows, width, stream, carried, out);
+            scan_masked_columns(s, by, x, rows, width, stream, carried, out);
             break;
         }
 #endif
@@ -406,20 +359,20 @@ ALWAYS_INLINE void scan_columns(const narrow_scan *s, const char *x, size_t rows
 }
 
 /* Planes of one column are rows. */
-ALWAYS_INLINE void scan_planes(const narrow_scan *s, const char *x, size_t planes, size_t rows, size_t width,
+ALWAYS_INLINE void scan_planes(const narrow_scan *s, shared by, const char *x, size_t planes, size_t rows, size_t width,
                                tally_cpu_scan_options how, v_u8 start, char *out) {
 #if defined(__AVX512BW__)
     const bool is_long = width == s->bytes && rows * width > VECTOR_BYTES;
     if (!is_long && (rows <= MOST_WIDE_ROWS || 2 * width <= VECTOR_BYTES)) {
-        scan_few_planes(s, x, planes, rows, width, how, start, out);
+        scan_few_planes(s, by, x, planes, rows, width, how, start, out);
         return;
     }
 #endif
     if (width == s->bytes)
         scan_rows(s, x, planes, rows * width, how, start, out);
     for (size_t plane = 0; width > s->bytes && plane < planes; plane++)
-        scan_columns(s, x + plane * rows * width, rows, width, width, how.stream, NULL, width,
-                     out + plane * rows * width);
+        by.columns(s, x + plane * rows * width, rows, width, width, how.stream, NULL, width,
+                   out + plane * rows * width);
 }
 
 /* ---- groups ---- */
@@ -458,7 +411,29 @@ ALWAYS_INLINE v_u8 scan_groups(const narrow_scan *s, const char *x, const int8_t
 ALWAYS_INLINE v_u8 flips_of(operation op, size_t bytes, s_u16 flip) {
     return op == ADD || op == XOR ? (v_u8){0} : splat_element(flip, bytes);
 }
+#if defined(__AVX512BW__)
+#define DEFINE_ROWS(OPERATION, BYTES)                                                                                  \
+    NOT_INLINED PASTE4(side_by_side_, OPERATION, _, BYTES)(const narrow_scan *found, const masked_scan *steps,         \
+                                                           bool goes_on, const char *x, size_t n, size_t plane,        \
+                                                           v_u8 *value, char *out) {                                   \
+        const narrow_scan s = {OPERATION, BYTES, found->reverse, found->exclusive, found->flip};                       \
+        scan_rows_side_by_side(&s, steps, goes_on, x, n, plane, value, out);                                           \
+    }
+#define ROWS(OPERATION, BYTES) PASTE4(side_by_side_, OPERATION, _, BYTES)
+#else
+#define DEFINE_ROWS(OPERATION, BYTES)
+#define ROWS(OPERATION, BYTES) NULL
+#endif
+#define NOT_INLINED static __attribute__((noinline)) void
 #define DEFINE_OPERATION(OPERATION, BYTES)                                                                             \
+    DEFINE_ROWS(OPERATION, BYTES)                                                                                      \
+    NOT_INLINED PASTE4(columns_of_, OPERATION, _, BYTES)(const narrow_scan *found, const char *x, size_t rows,         \
+                                                         size_t width, size_t stride, bool stream, char *carried,      \
+                                                         size_t out_stride, char *out) {                               \
+        const narrow_scan s = {OPERATION, BYTES, found->reverse, found->exclusive, found->flip};                       \
+        scan_columns(&s, (shared){ROWS(OPERATION, BYTES), NULL}, x, rows, width, stride, stream, carried, out_stride,  \
+                     out);                                                                                             \
+    }                                                                                                                  \
     static void PASTE4(run_, OPERATION, _, BYTES)(const void *x, size_t n, tally_cpu_scan_options how, s_u16 start,    \
                                                   s_u16 flip, void *out) {                                             \
         const operation op = OPERATION;                                                                                \
@@ -473,7 +448,8 @@ ALWAYS_INLINE v_u8 flips_of(operation op, size_t bytes, s_u16 flip) {
         const size_t bytes = BYTES;                                                                                    \
         const v_u8 flips = flips_of(op, bytes, flip), from = splat_element(start ^ flip, bytes);                       \
         const narrow_scan s = {op, bytes, how.reverse, how.exclusive, flips};                                          \
-        scan_planes(&s, x, planes, rows, width *bytes, how, from, out);                                                \
+        scan_planes(&s, (shared){ROWS(OPERATION, BYTES), PASTE4(columns_of_, OPERATION, _, BYTES)}, x, planes, rows,   \
+                    width *bytes, how, from, out);                                                                     \
     }                                                                                                                  \
     static void PASTE4(columns_, OPERATION, _, BYTES)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_scan_options how, s_u16 flip, void *before,            \
@@ -481,7 +457,8 @@ ALWAYS_INLINE v_u8 flips_of(operation op, size_t bytes, s_u16 flip) {
         const operation op = OPERATION;                                                                                \
         const size_t bytes = BYTES;                                                                                    \
         const narrow_scan s = {op, bytes, how.reverse, how.exclusive, flips_of(op, bytes, flip)};                      \
-        scan_columns(&s, x, rows, width *bytes, stride *bytes, how.stream, before, out_stride *bytes, out);            \
+        PASTE4(columns_of_, OPERATION, _, BYTES)                                                                       \
+        (&s, x, rows, width * bytes, stride * bytes, how.stream, before, out_stride * bytes, out);                     \
     }                                                                                                                  \
     static s_u16 PASTE4(groups_, OPERATION, _, BYTES)(const void *x, const int8_t *heads, size_t n,                    \
                                                       tally_cpu_scan_options how, s_u16 start, s_u16 before,           \

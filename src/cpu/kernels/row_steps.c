@@ -44,22 +44,20 @@ void FIND_STEPS(size_t lanes, size_t rows, size_t width, bool reverse, row_steps
         for (uint32_t l = 0; l < MOST_LANES; l++)
             from[l] = (uint16_t)((reverse ? l + apart : l - apart) & end);
         steps->from[steps->count] = as_lanes(from, lanes);
-        steps->takes[steps->count++] =
-            _mm512_cmpge_epu16_mask(_mm512_loadu_si512(row), _mm512_set1_epi16((short)by));
+        steps->takes[steps->count++] = _mm512_cmpge_epu16_mask(_mm512_loadu_si512(row), _mm512_set1_epi16((short)by));
     }
 }
 
 /* Byte b takes byte from[b]. */
 static byte_move move_of(const uint8_t *from) {
     const __m512i sources = _mm512_loadu_si512(from), low_byte = _mm512_set1_epi16(0xff);
-    const __m512i none = _mm512_set1_epi16((short)0x8000), in_lane = _mm512_broadcast_i32x4(_mm_setr_epi8(
-                                                               0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14));
+    const __m512i none = _mm512_set1_epi16((short)0x8000),
+                  in_lane = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14));
     const __m512i picks = _mm512_or_si512(in_lane, _mm512_and_si512(sources, _mm512_set1_epi8(1)));
-    return (byte_move){
-        .low = _mm512_srli_epi16(_mm512_and_si512(sources, low_byte), 1),
-        .high = _mm512_srli_epi16(sources, 9),
-        .pick_low = _mm512_or_si512(_mm512_and_si512(picks, low_byte), none),
-        .pick_high = _mm512_or_si512(_mm512_andnot_si512(low_byte, picks), _mm512_srli_epi16(none, 8))};
+    return (byte_move){.low = _mm512_srli_epi16(_mm512_and_si512(sources, low_byte), 1),
+                       .high = _mm512_srli_epi16(sources, 9),
+                       .pick_low = _mm512_or_si512(_mm512_and_si512(picks, low_byte), none),
+                       .pick_high = _mm512_or_si512(_mm512_andnot_si512(low_byte, picks), _mm512_srli_epi16(none, 8))};
 }
 
 void FIND_BYTE_STEPS(size_t rows, size_t width, bool reverse, byte_steps *steps) {
@@ -84,7 +82,8 @@ void FIND_BYTE_STEPS(size_t rows, size_t width, bool reverse, byte_steps *steps)
     steps->count = 0;
     for (size_t by = 1; by < at_once || by == 1; by *= 2) {
         if (by > 1) {
-            const __m512i apart = _mm512_set1_epi16((short)(by / 2 * width)), words = as_lanes(word_numbers, MOST_LANES);
+            const __m512i apart = _mm512_set1_epi16((short)(by / 2 * width)),
+                          words = as_lanes(word_numbers, MOST_LANES);
             steps->from[steps->count - 1] = reverse ? _mm512_add_epi16(words, apart) : _mm512_sub_epi16(words, apart);
         }
         steps->takes[steps->count++] = _mm512_cmpge_epu8_mask(_mm512_loadu_si512(row), _mm512_set1_epi8((char)by));

@@ -32,8 +32,8 @@ typedef struct byte_move {
 } byte_move;
 
 typedef struct byte_steps {
-    byte_move first, last;     /* by a row; to the last row */
-    __m512i from[ROW_STEPS];   /* words, of the later steps */
+    byte_move first, last;   /* by a row; to the last row */
+    __m512i from[ROW_STEPS]; /* words, of the later steps */
     uint64_t takes[ROW_STEPS + 1];
     size_t count, filled; /* bytes */
     bool is_whole;

@@ -134,58 +134,22 @@ ALWAYS_INLINE bool NAME(is_settled_)(tally_monoid m, L_V x, L_V before) {
     return !any_bit((v_u64)NAME(scan_combine_)(m, before, x) ^ (v_u64)before);
 }
 
-ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
-                                       L_V *before, O_T *out) {
-    for (size_t k = 0; k < vectors; k++) {
-        size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
-        L_V v = LOAD(x + i);
-        bool exclusive = how.exclusive;
-        if (SETTLES(m)) { /* what follows is rare, and need not be there for either form */
-            if (NAME(is_settled_)(m, v, *before)) {
-                memcpy(out + i, before, sizeof v);
-                continue;
-            }
-            NOT_IN_VECTORS(exclusive);
-        }
-        v = NAME(scan_vector_)(m, how.reverse ? REVERSED(v) : v, exclusive, before);
-        if (how.reverse)
-            v = REVERSED(v);
-        memcpy(out + i, &v, sizeof v);
-    }
-}
-
-/* The same through a buffer in the first-level cache, from which the output is streamed. The output may begin at any
- * address; only an element's position in the group decides its lane, so the bits do not depend on addresses. */
-enum { NAME(BUFFER_) = 4096 / sizeof(L_T) };
-typedef void NAME(scan_function_)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
-
-ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
-                                         L_V *before, O_T *out) {
-    const size_t most = NAME(BUFFER_) / LANES;
-    L_V buffer[NAME(BUFFER_) / LANES];
-    for (size_t done = 0; done < vectors; done += most) {
-        size_t block = vectors - done < most ? vectors - done : most;
-        size_t at = (how.reverse ? vectors - done - block : done) * LANES;
-        if (how.ahead)
-            fetch_bytes((const char *)(x + at) + how.ahead, block * LANES * sizeof(E_T));
-        NAME(scan_vectors_)(m, x + at, block, how, before, (O_T *)buffer);
-        stream_bytes(out + at, buffer, block * sizeof *buffer);
-    }
-    end_stream();
-}
+#include "cpu/kernels/scan_vectors.h"
 
 /* Whole vectors from where the scan begins, then the rest: a few elements one by one, more as a vector. (Zen 5, rows of
  * 30 f32 0.21 ns an element one by one, 0.10 so; of 20 0.15 and 0.16.) */
 enum { NAME(FEW_) = 3 };
-ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu_scan_options how, L_T start,
-                               O_T *out) {
+ALWAYS_INLINE void NAME(scan_)(tally_monoid m, NAME(blocks_function_) * by_blocks, const E_T *x, size_t n,
+                               tally_cpu_scan_options how, L_T start, O_T *out) {
     size_t vectors = n / LANES, rest = n % LANES;
     size_t vectors_at = how.reverse ? rest : 0, rest_at = how.reverse ? 0 : n - rest;
     L_V before = SPLAT(start);
+    if (vectors < NAME(LEAST_VECTORS_)) /* not in a part that is streamed: the bits would depend on it */
+        by_blocks = NULL;
     if (how.stream)
-        NAME(stream_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
+        NAME(stream_vectors_)(m, by_blocks, x + vectors_at, vectors, how, &before, out + vectors_at);
     else
-        NAME(scan_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
+        NAME(scan_vectors_)(m, by_blocks, x + vectors_at, vectors, how, &before, out + vectors_at);
 #if defined(__AVX512BW__)
     if (!how.reverse && sizeof(E_T) == sizeof(L_T) && rest > NAME(FEW_)) {
         v_u64 bytes;
@@ -209,6 +173,24 @@ ALWAYS_INLINE L_V NAME(kept_identity_)(tally_monoid m) {
 }
 
 #if defined(__AVX512BW__)
+/* The lanes 'own' at x; nothing else is read. */
+ALWAYS_INLINE L_V NAME(load_lanes_)(const E_T *x, __mmask16 own) {
+    if (sizeof(E_T) == 4 && sizeof(L_T) == 4)
+        return (L_V)_mm512_maskz_loadu_epi32(own, x);
+    if (sizeof(E_T) == 8)
+        return (L_V)_mm512_maskz_loadu_epi64((__mmask8)own, x);
+    E_T elements[LANES];
+    if (sizeof elements == 32) {
+        const __m256i part =
+            sizeof(E_T) == 4 ? _mm256_maskz_loadu_epi32((__mmask8)own, x) : _mm256_maskz_loadu_epi16(own, x);
+        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
+    } else {
+        const __m128i part = sizeof(E_T) == 2 ? _mm_maskz_loadu_epi16((__mmask8)own, x) : _mm_maskz_loadu_epi8(own, x);
+        memcpy(elements, &part, sizeof part < sizeof elements ? sizeof part : sizeof elements);
+    }
+    return LOAD(elements);
+}
+
 ALWAYS_INLINE void NAME(store_lanes_)(O_T *out, __mmask16 lanes, L_V v) {
     if (sizeof(L_T) == 4)
         _mm512_mask_storeu_epi32(out, lanes, (__m512i)v);
@@ -274,8 +256,9 @@ ALWAYS_INLINE void NAME(scan_fresh_rows_)(tally_monoid m, const E_T *x, size_t r
 /* A tile of columns whose running values stay in the first-level cache. Output that is streamed goes through a buffer,
  * as many rows at a time as it has room for, if the rows are neighbours. Strips do not read rows in order, so the next
  * rows are fetched (35 x 4575 x 90 f32, ns an element: 0.34 without, 0.28 so). */
-ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                           tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows,
+                                           size_t width, size_t stride, tally_cpu_scan_options how, L_T *before,
+                                           size_t out_stride, O_T *out) {
     const bool in_place = (const void *)x == (const void *)out;
     if (!before && rows <= NAME(FEW_ROWS_) && width >= LANES && !how.stream && !(how.exclusive && in_place)) {
         NAME(scan_fresh_rows_)(m, x, rows, width, stride, how, out_stride, out);
@@ -300,7 +283,7 @@ ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t 
         if (IN_STRIPS(width) && how.stream)
             fetch_near((const char *)(x + next * (ptrdiff_t)stride), block * width * sizeof *x);
         if (IN_STRIPS(width))
-            NAME(scan_strips_)(m, x + first * stride, block, width, stride, how, before, out_stride, to);
+            NAME(scan_strips_)(m, shared, x + first * stride, block, width, stride, how, before, out_stride, to);
         for (size_t k = 0; !IN_STRIPS(width) && k < block; k++) {
             const size_t row = how.reverse ? block - 1 - k : k;
             NAME(scan_column_row_)
@@ -313,12 +296,13 @@ ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t 
         memcpy(before + last, &last_before, sizeof last_before);
 }
 
-ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                            tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows,
+                                            size_t width, size_t stride, tally_cpu_scan_options how, L_T *before,
+                                            size_t out_stride, O_T *out) {
     for (size_t first = 0; first < width; first += NAME(BUFFER_)) {
         const size_t tile = width - first < NAME(BUFFER_) ? width - first : (size_t)NAME(BUFFER_);
         NAME(scan_column_tile_)
-        (m, x + first, rows, tile, stride, how, before ? before + first : NULL, out_stride, out + first);
+        (m, shared, x + first, rows, tile, stride, how, before ? before + first : NULL, out_stride, out + first);
     }
 }
 
@@ -328,30 +312,56 @@ ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t
 #include "cpu/kernels/scan_rows.h"
 #endif
 
-ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                       tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows, size_t width,
+                                       size_t stride, tally_cpu_scan_options how, L_T *before, size_t out_stride,
+                                       O_T *out) {
     if (width == stride && width == out_stride && width <= NARROW_ROWS)
-        NAME(scan_narrow_columns_)(m, x, rows, width, how, before, out);
+        NAME(scan_narrow_columns_)(m, shared, x, rows, width, how, before, out);
     else
-        NAME(scan_wide_columns_)(m, x, rows, width, stride, how, before, out_stride, out);
+        NAME(scan_wide_columns_)(m, shared, x, rows, width, stride, how, before, out_stride, out);
     if (how.stream)
         end_stream();
 }
 
-/* Planes of one column are rows. */
-ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * scan, const E_T *x, size_t planes,
-                                      size_t rows, size_t width, tally_cpu_scan_options how, const A_T *acc, O_T *out) {
+/* Planes of one column are rows; by masks, those of more than a vector need none but for their last elements. */
+#define NOT_INLINED static __attribute__((noinline)) void
 #if defined(__AVX512BW__)
-    (void)scan;
-    NAME(scan_masked_planes_)(m, x, planes, rows, width, how, acc, out);
+#define DEFINE_SHARED(name)                                                                                            \
+    NOT_INLINED PASTE4(scan_strips_, name, _, WIDTH)(const E_T *x, size_t rows, size_t width, size_t stride,           \
+                                                     tally_cpu_scan_options how, NAME(strip_start_) from,              \
+                                                     size_t out_stride, O_T *out) {                                    \
+        NAME(scan_strips_from_)(TALLY_MONOID_##name, x, rows, width, stride, how, from, out_stride, out);              \
+    }                                                                                                                  \
+    NOT_INLINED PASTE4(scan_by_side_, name, _, WIDTH)(bool goes_on, const E_T *x, size_t n, size_t plane,              \
+                                                      const row_steps *steps, tally_cpu_scan_options how, L_V *value,  \
+                                                      O_T *out) {                                                      \
+        if (goes_on)                                                                                                   \
+            NAME(scan_rows_by_)(TALLY_MONOID_##name, true, x, n, plane, steps, how, value, out);                       \
+        else                                                                                                           \
+            NAME(scan_rows_by_)(TALLY_MONOID_##name, false, x, n, plane, steps, how, value, out);                      \
+    }
+#define SHARED_OF(name)                                                                                                \
+    (NAME(shared_)) {                                                                                                  \
+        PASTE4(scan_strips_, name, _, WIDTH), PASTE4(scan_by_side_, name, _, WIDTH)                                    \
+    }
+#define SCAN_PLANES(name)                                                                                              \
+    if (width == 1 && rows > LANES)                                                                                    \
+        NAME(scan_rows_)(PASTE4(scan_, name, _, WIDTH), x, planes, rows, how, acc, out);                               \
+    else                                                                                                               \
+        NAME(scan_masked_planes_)(TALLY_MONOID_##name, SHARED_OF(name), x, planes, rows, width, how, acc, out);
 #else
-    if (width == 1)
-        NAME(scan_rows_)(m, scan, x, planes, rows, how, acc, out);
-    for (size_t plane = 0; width > 1 && plane < planes; plane++)
-        NAME(scan_columns_)
-        (m, x + plane * rows * width, rows, width, width, how, NULL, width, out + plane * rows * width);
+#define DEFINE_SHARED(name)
+#define SHARED_OF(name)                                                                                                \
+    (NAME(shared_)) {                                                                                                  \
+        0                                                                                                              \
+    }
+#define SCAN_PLANES(name)                                                                                              \
+    if (width == 1)                                                                                                    \
+        NAME(scan_rows_)(TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, planes, rows, how, acc, out);          \
+    for (size_t plane = 0; width > 1 && plane < planes; plane++)                                                       \
+        PASTE4(scan_columns_, name, _, WIDTH)                                                                          \
+    ((const E_T *)x + plane * rows * width, rows, width, width, how, NULL, width, (O_T *)out + plane * rows * width);
 #endif
-}
 
 #ifdef SCANS_GROUPS
 #include "cpu/kernels/scan_groups.h"
@@ -372,33 +382,33 @@ ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * sca
 
 /* The forward scans have code of their own; reverse scans, and those that settle, decide in the loop. */
 #define DEFINE_SCAN(name)                                                                                              \
+    DEFINE_BLOCKS(name)                                                                                                \
     static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc,    \
                                               void *out) {                                                             \
+        enum { SETTLES_IN_LOOP = SETTLES(TALLY_MONOID_##name) };                                                       \
         const L_T start = (L_T) * (const A_T *)acc;                                                                    \
         if (how.reverse)                                                                                               \
             NAME(scan_)                                                                                                \
-        (TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){true, how.exclusive, how.stream, how.ahead}, start, out); \
-        else if (how.exclusive || SETTLES(TALLY_MONOID_##name)) NAME(scan_)(                                           \
-            TALLY_MONOID_##name, x, n,                                                                                 \
-            (tally_cpu_scan_options){false, !SETTLES(TALLY_MONOID_##name) || how.exclusive, how.stream, how.ahead},    \
-            start, out);                                                                                               \
-        else NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){false, false, how.stream, how.ahead},     \
-                         start, out);                                                                                  \
+        (TALLY_MONOID_##name, BLOCKS_OF(name), x, n,                                                                   \
+         (tally_cpu_scan_options){true, how.exclusive, how.stream, how.ahead}, start, out);                            \
+        else if (how.exclusive || SETTLES_IN_LOOP) NAME(scan_)(                                                        \
+            TALLY_MONOID_##name, BLOCKS_OF(name), x, n,                                                                \
+            (tally_cpu_scan_options){false, !SETTLES_IN_LOOP || how.exclusive, how.stream, how.ahead}, start, out);    \
+        else NAME(scan_)(TALLY_MONOID_##name, BLOCKS_OF(name), x, n,                                                   \
+                         (tally_cpu_scan_options){false, false, how.stream, how.ahead}, start, out);                   \
     }                                                                                                                  \
-    static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
-                                                     tally_cpu_scan_options how, const void *acc, void *out) {         \
-        NAME(scan_planes_)                                                                                             \
-        (TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, planes, rows, width, how, acc, out);                   \
-    }                                                                                                                  \
-    static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
+    DEFINE_SHARED(name)                                                                                                \
+    NOT_INLINED PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_scan_options how, void *before, size_t out_stride,     \
                                                       void *out) {                                                     \
         NAME(scan_columns_)                                                                                            \
-        (TALLY_MONOID_##name, x, rows, width, stride, how, before, out_stride, out);                                   \
+        (TALLY_MONOID_##name, SHARED_OF(name), x, rows, width, stride, how, before, out_stride, out);                  \
     }                                                                                                                  \
-    DEFINE_GROUPS(name)                                                                                                \
-    static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \
-        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_planes_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH),      \
+    static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
+                                                     tally_cpu_scan_options how, const void *acc, void *out){          \
+        SCAN_PLANES(name)} DEFINE_GROUPS(name) static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _,        \
+                                                                                         WIDTH) = {                    \
+        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_planes_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH),    \
         GROUPS_OF(name)};
 
 /* The monoids of the class whose accumulator is the result and whose lift is the element. */
@@ -432,6 +442,12 @@ ALWAYS_INLINE void NAME(scan_planes_)(tally_monoid m, NAME(scan_function_) * sca
 #undef SCAN_maxabs
 #undef DEFINE_SCAN
 #undef DEFINE_GROUPS
+#undef DEFINE_BLOCKS
+#undef BLOCKS_OF
+#undef DEFINE_SHARED
+#undef SHARED_OF
+#undef SCAN_PLANES
+#undef NOT_INLINED
 #undef GROUPS_OF
 #undef COMBINE
 #undef COMBINE_BESIDE

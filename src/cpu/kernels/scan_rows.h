@@ -1,5 +1,5 @@
-/* Scans of short rows and of rows of a few columns on levels without masks of lanes. A part of scan.h, which includes it
- * for each class and output type. */
+/* Scans of short rows and of rows of a few columns on levels without masks of lanes. A part of scan.h, which includes
+ * it for each class and output type. */
 
 /* ---- short rows ---- */
 
@@ -145,8 +145,9 @@ ALWAYS_INLINE void NAME(scan_narrow_rows_)(tally_monoid m, const E_T *x, size_t 
     }
 }
 
-ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
-                                              tally_cpu_scan_options how, L_T *values, O_T *out) {
+ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows,
+                                              size_t width, tally_cpu_scan_options how, L_T *values, O_T *out) {
+    (void)shared;
     L_T buffer[NAME(BUFFER_)], lane[LANES] = {0};
     /* whole vectors of rows, so that the bits do not depend on whether the output is streamed */
     const size_t at_once = LANES / width, most = how.stream ? NAME(BUFFER_) / (at_once * width) * at_once : rows;
@@ -167,4 +168,3 @@ ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size
     for (size_t j = 0; values && j < width; j++)
         values[j] = lane[how.reverse ? width - 1 - j : j];
 }
-

@@ -4,66 +4,95 @@
  * f32 0.090 and 0.080, 100 of f32 0.095 and 0.088. Many more columns lose, since rows are no longer read in order:
  * 50000 x 200 of f32 0.46 and 0.63.) */
 #if defined(__AVX512BW__)
-enum { NAME(STRIP_) = 2 * LANES, NAME(MOST_STRIPS_) = 4, NAME(STRIP_ROWS_) = 64 };
+#include "cpu/kernels/row_steps.h"
 
-/* If rows are whole, a vector also reads what is behind the columns, but nothing beyond the last row. If they are not,
- * other columns are there, which belong to another thread. */
-ALWAYS_INLINE void NAME(scan_strip_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride, bool whole,
-                                     tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
-    const size_t first = width < LANES ? width : LANES, second = width - first;
-    const size_t ends = whole ? (NAME(STRIP_) - width + stride - 1) / stride : rows,
-                 safe = rows > ends ? rows - ends : 0;
-    const __mmask16 lanes_a = (__mmask16)((1u << first) - 1), lanes_b = (__mmask16)((1u << second) - 1);
-    bool exclusive = how.exclusive, has_second = second > 0;
-    v_u64 part, a_bits, b_bits;
-    E_T last[NAME(STRIP_)];
-    load_bytes(before, first * sizeof *before, &a_bits);
-    load_bytes(before + first, second * sizeof *before, &b_bits);
-    L_V a = (L_V)a_bits, b = (L_V)b_bits;
-    const size_t start = how.reverse ? rows - 1 : 0, unsafe = how.reverse ? 0 : safe;
+enum { NAME(STRIP_) = 4 * LANES, NAME(MOST_STRIPS_) = 2, NAME(STRIP_ROWS_) = 64 };
+
+/* What a strip starts from: values[width], which become those behind the last row, or 'start' every 'in_plane' rows. */
+typedef struct NAME(strip_start_) {
+    L_T *values;
+    L_V start;
+    size_t in_plane;
+} NAME(strip_start_);
+
+/* What planes and columns share, as functions that are not inlined. */
+typedef struct NAME(shared_) {
+    void (*strips)(const E_T *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how,
+                   NAME(strip_start_) from, size_t out_stride, O_T *out);
+    void (*rows)(bool goes_on, const E_T *x, size_t n, size_t plane, const row_steps *steps, tally_cpu_scan_options how,
+                 L_V *value, O_T *out);
+} NAME(shared_);
+
+/* Up to 'vectors' vectors of columns, a constant where this is inlined. */
+ALWAYS_INLINE void NAME(scan_strip_)(tally_monoid m, size_t vectors, const E_T *x, size_t rows, size_t width,
+                                     size_t stride, tally_cpu_scan_options how, NAME(strip_start_) from,
+                                     size_t out_stride, O_T *out) {
+    const __mmask16 whole = (__mmask16)((1u << LANES) - 1), last = (__mmask16)(whole >> (vectors * LANES - width));
     const ptrdiff_t step = how.reverse ? -(ptrdiff_t)stride : (ptrdiff_t)stride;
     const ptrdiff_t out_step = how.reverse ? -(ptrdiff_t)out_stride : (ptrdiff_t)out_stride;
-    const E_T *here = x + start * stride;
-    O_T *to = out + start * out_stride;
-    for (size_t k = 0; k < rows; k++, here += step, to += out_step) {
-        const E_T *from = here;
-        if (k - unsafe < rows - safe) {
-            load_bytes(from, first * sizeof *from, &part);
-            memcpy(last, &part, LANES * sizeof *last);
-            load_bytes(from + first, second * sizeof *from, &part);
-            memcpy(last + LANES, &part, LANES * sizeof *last);
-            from = last;
-        }
+    const E_T *here = x + (how.reverse ? (rows - 1) * stride : 0);
+    O_T *to = out + (how.reverse ? (rows - 1) * out_stride : 0);
+    bool exclusive = how.exclusive;
+    L_V before[4];
+    UNROLL_8 for (size_t v = 0; v < vectors; v++) {
+        v_u64 bits;
+        if (from.values)
+            load_bytes(from.values + v * LANES, (v + 1 < vectors ? LANES : width - v * LANES) * sizeof(L_T), &bits);
+        before[v] = from.values ? (L_V)bits : from.start;
+    }
+    for (size_t left = from.in_plane; rows > 0; rows--, here += step, to += out_step) {
         NOT_IN_VECTORS(exclusive); /* nor a loop for each form */
-        NOT_IN_VECTORS(has_second);
-        const L_V after = NAME(scan_combine_)(m, a, LOAD(from));
-        NAME(store_lanes_)(to, lanes_a, exclusive ? a : after);
-        a = after;
-        if (has_second) {
-            const L_V after_b = NAME(scan_combine_)(m, b, LOAD(from + LANES));
-            NAME(store_lanes_)(to + LANES, lanes_b, exclusive ? b : after_b);
-            b = after_b;
+        UNROLL_8 for (size_t v = 0; v < vectors; v++) {
+            const __mmask16 own = v + 1 < vectors ? whole : last;
+            const L_V after = NAME(scan_combine_)(m, before[v], NAME(load_lanes_)(here + v * LANES, own));
+            NAME(store_lanes_)(to + v * LANES, own, exclusive ? before[v] : after);
+            before[v] = after;
+        }
+        if (--left == 0) {
+            UNROLL_8 for (size_t v = 0; v < vectors; v++) before[v] = from.start;
+            left = from.in_plane;
         }
     }
-    NAME(store_lanes_)((O_T *)before, lanes_a, a);
-    NAME(store_lanes_)((O_T *)before + first, lanes_b, b);
+    UNROLL_8 for (size_t v = 0; v < vectors; v++) if (from.values)
+        NAME(store_lanes_)((O_T *)from.values + v * LANES, v + 1 < vectors ? whole : last, before[v]);
 }
 
-ALWAYS_INLINE void NAME(scan_strips_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                      tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_strips_from_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                           tally_cpu_scan_options how, NAME(strip_start_) from, size_t out_stride,
+                                           O_T *out) {
     for (size_t j = 0, some; j < width; j += some) {
         some = width - j < NAME(STRIP_) ? width - j : (size_t)NAME(STRIP_);
-        NAME(scan_strip_)(m, x + j, rows, some, stride, width == stride, how, before + j, out_stride, out + j);
+        if (some <= LANES)
+            NAME(scan_strip_)(m, 1, x + j, rows, some, stride, how, from, out_stride, out + j);
+        else if (some <= 2 * LANES)
+            NAME(scan_strip_)(m, 2, x + j, rows, some, stride, how, from, out_stride, out + j);
+        else if (some <= 3 * LANES)
+            NAME(scan_strip_)(m, 3, x + j, rows, some, stride, how, from, out_stride, out + j);
+        else
+            NAME(scan_strip_)(m, 4, x + j, rows, some, stride, how, from, out_stride, out + j);
+        from.values = from.values ? from.values + some : NULL;
     }
+}
+
+ALWAYS_INLINE void NAME(scan_strips_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows, size_t width,
+                                      size_t stride, tally_cpu_scan_options how, L_T *before, size_t out_stride,
+                                      O_T *out) {
+    (void)m;
+    shared.strips(x, rows, width, stride, how, (NAME(strip_start_)){.values = before}, out_stride, out);
 }
 #define IN_STRIPS(width) ((width) <= NAME(MOST_STRIPS_) * NAME(STRIP_))
 #define NARROW_ROWS      (LANES / 2)
 #else
 enum { NAME(STRIP_ROWS_) = 64 };
+typedef struct NAME(shared_) {
+    size_t none;
+} NAME(shared_);
 
 /* Less than a vector, element by element. */
-ALWAYS_INLINE void NAME(scan_strips_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                      tally_cpu_scan_options how, L_T *before, size_t out_stride, O_T *out) {
+ALWAYS_INLINE void NAME(scan_strips_)(tally_monoid m, NAME(shared_) shared, const E_T *x, size_t rows, size_t width,
+                                      size_t stride, tally_cpu_scan_options how, L_T *before, size_t out_stride,
+                                      O_T *out) {
+    (void)shared;
     for (size_t k = 0; k < rows; k++) {
         const size_t row = how.reverse ? rows - 1 - k : k;
         for (size_t j = 0; j < width; j++) {
