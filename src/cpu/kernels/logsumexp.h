@@ -197,7 +197,7 @@ ALWAYS_INLINE bool NAME(fold_near_strip)(const E_T *x, size_t rows, size_t strid
     F_V sum = zero;
     F_SEEN seen = {0};
     for (size_t r = 0; r < rows; r++) {
-        __builtin_prefetch(x + r * stride + F_LANES);
+        __builtin_prefetch(x + r * stride + 2 * F_LANES); /* rows off a line have read the next one already */
         sum += F_NEAR(F_LOAD(x + r * stride));
     }
     if (PASTE2(OCTAVES_SEEN_, F_LANE)(seen) || any_bit((v_u64) ~((octaves <= most) & (-octaves <= most))))
@@ -230,19 +230,18 @@ ALWAYS_INLINE void NAME(fold_strip)(const E_T *x, size_t rows, size_t stride, A_
 
 ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
                                      uint64_t index, A_T *acc) {
-    size_t j = 0;
     if (width < F_LANES) {
         NAME(fold_columns_one_by_one)(m, x, rows, width, stride, index, acc);
         return;
     }
-    for (; j + F_LANES <= width; j += F_LANES)
-        NAME(fold_strip)(x + j, rows, stride, acc + j);
-    if (j < width) { /* with columns before them, whose lanes are dropped */
-        A_T last[F_LANES];
-        const size_t back = width - F_LANES;
-        memcpy(last, acc + back, sizeof last);
-        NAME(fold_strip)(x + back, rows, stride, last);
-        memcpy(acc + j, last + (j - back), (width - j) * sizeof *acc);
+    for (size_t j = 0; j < width; j += F_LANES) {
+        A_T last[F_LANES], *to = acc + j;
+        const size_t from = j + F_LANES <= width ? j : width - F_LANES;
+        if (from < j) /* with columns before them, whose lanes are dropped */
+            to = memcpy(last, acc + from, sizeof last);
+        NAME(fold_strip)(x + from, rows, stride, to);
+        if (from < j)
+            memcpy(acc + j, last + (j - from), (width - j) * sizeof *acc);
     }
 }
 
