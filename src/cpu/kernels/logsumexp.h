@@ -107,34 +107,40 @@ ALWAYS_INLINE s_f64 NAME(sum_near)(const E_T *x, size_t n, s_f64 octaves) {
     return PASTE2(OCTAVES_SEEN_, F_LANE)(seen) ? (s_f64)NAN : F_SUM(TALLY_MONOID_sum, sum[0] + sum[1]);
 }
 
-ALWAYS_INLINE A_T NAME(fold_near)(const E_T *x, size_t n) {
+/* False, and nothing is done, where an element is not finite, or too large for a centre. */
+ALWAYS_INLINE bool NAME(fold_near)(const E_T *x, size_t n, A_T *acc) {
     s_f64 octaves = nearest_octave(x[0]), sum = 0;
-    for (size_t done = 0; done < n; done += NAME(BLOCK)) {
+    bool again = false;
+    for (size_t done = 0; done < n;) {
         const size_t length = n - done < NAME(BLOCK) ? n - done : (size_t)NAME(BLOCK);
-        s_f64 own = NAME(sum_near)(x + done, length, octaves);
-        if (own != own) {
-            const s_f64 before = octaves;
-            octaves = nearest_octave(fold_values_VALUE_max(x + done, x + done, length, x[done]));
-            own = NAME(sum_near)(x + done, length, octaves);
-            if (own != own)
-                return NAME(fold_apart)(x, n);
-            sum = sum == 0 ? 0 : sum * exp((before - octaves) * LN2);
+        const s_f64 own = NAME(sum_near)(x + done, length, octaves);
+        if (own == own) {
+            sum += own;
+            done += length;
+            again = false;
+            continue;
         }
-        sum += own;
+        if (again)
+            return false;
+        const s_f64 before = octaves;
+        octaves = nearest_octave(fold_values_VALUE_max(x + done, x + done, length, x[done]));
+        sum = sum == 0 ? 0 : sum * exp((before - octaves) * LN2);
+        again = true;
     }
     v_f64 sums = (v_f64){0} + sum;
-    const v_f64 centre = centres_of_octaves((v_f64){0} + octaves, &sums);
-    return (A_T){centre[0], sums[0]};
+    acc->c0 = centres_of_octaves((v_f64){0} + octaves, &sums)[0];
+    acc->c1 = sums[0];
+    return true;
 }
 #endif
 
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     (void)index;
+    A_T own;
 #if ELEMENT_IS_FLOAT
-    const A_T own = n >= NAME(LEAST_NEAR) ? NAME(fold_near)(x, n) : NAME(fold_apart)(x, n);
-#else
-    const A_T own = NAME(fold_apart)(x, n);
+    if (n < NAME(LEAST_NEAR) || !NAME(fold_near)(x, n, &own))
 #endif
+        own = NAME(fold_apart)(x, n);
     return acc.c1 == 0 ? own : NAME(combine)(m, acc, own);
 }
 
