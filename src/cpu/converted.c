@@ -161,6 +161,13 @@ static void fold_labels_to_pairs(const tally_cpu_context *context, const void *x
     }
 }
 
+/* To the cache, for a block that follows: no processor foresees where a row's next part is. */
+static void bring(const char *x, size_t bytes) {
+    enum { LINE = 64 };
+    for (size_t at = 0; at < bytes + LINE; at += LINE)
+        __builtin_prefetch(x + at);
+}
+
 /* A block is as many rows of some columns, which neither conversions nor accumulators are too short for. */
 static void fold_columns_with(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
                               size_t stride, uint64_t index, bool with_nans, void *acc) {
@@ -175,8 +182,10 @@ static void fold_columns_with(const tally_cpu_context *context, const void *x, c
             count = least(rows - done, BLOCK / columns);
             if (columns == stride)
                 convert_with(context, x, y, done * stride, count * columns, with_nans, &block, 0);
-            for (size_t r = 0; columns < stride && r < count; r++)
+            for (size_t r = 0; columns < stride && r < count; r++) {
+                bring(tally_at(x, (done + count + r) * stride + first, context->in_bytes), columns * context->in_bytes);
                 convert_with(context, x, y, (done + r) * stride + first, columns, with_nans, &block, r * columns);
+            }
             context->inner->fold_columns(context, block.x, second(y, &block), count, columns, columns, index + done,
                                          tally_at_mutable(acc, first, context->inner->acc_bytes));
         }

@@ -107,34 +107,40 @@ ALWAYS_INLINE s_f64 NAME(sum_near)(const E_T *x, size_t n, s_f64 octaves) {
     return PASTE2(OCTAVES_SEEN_, F_LANE)(seen) ? (s_f64)NAN : F_SUM(TALLY_MONOID_sum, sum[0] + sum[1]);
 }
 
-ALWAYS_INLINE A_T NAME(fold_near)(const E_T *x, size_t n) {
+/* False, and nothing is done, where an element is not finite, or too large for a centre. */
+ALWAYS_INLINE bool NAME(fold_near)(const E_T *x, size_t n, A_T *acc) {
     s_f64 octaves = nearest_octave(x[0]), sum = 0;
-    for (size_t done = 0; done < n; done += NAME(BLOCK)) {
+    bool again = false;
+    for (size_t done = 0; done < n;) {
         const size_t length = n - done < NAME(BLOCK) ? n - done : (size_t)NAME(BLOCK);
-        s_f64 own = NAME(sum_near)(x + done, length, octaves);
-        if (own != own) {
-            const s_f64 before = octaves;
-            octaves = nearest_octave(fold_values_VALUE_max(x + done, x + done, length, x[done]));
-            own = NAME(sum_near)(x + done, length, octaves);
-            if (own != own)
-                return NAME(fold_apart)(x, n);
-            sum = sum == 0 ? 0 : sum * exp((before - octaves) * LN2);
+        const s_f64 own = NAME(sum_near)(x + done, length, octaves);
+        if (own == own) {
+            sum += own;
+            done += length;
+            again = false;
+            continue;
         }
-        sum += own;
+        if (again)
+            return false;
+        const s_f64 before = octaves;
+        octaves = nearest_octave(fold_values_VALUE_max(x + done, x + done, length, x[done]));
+        sum = sum == 0 ? 0 : sum * exp((before - octaves) * LN2);
+        again = true;
     }
     v_f64 sums = (v_f64){0} + sum;
-    const v_f64 centre = centres_of_octaves((v_f64){0} + octaves, &sums);
-    return (A_T){centre[0], sums[0]};
+    acc->c0 = centres_of_octaves((v_f64){0} + octaves, &sums)[0];
+    acc->c1 = sums[0];
+    return true;
 }
 #endif
 
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     (void)index;
+    A_T own;
 #if ELEMENT_IS_FLOAT
-    const A_T own = n >= NAME(LEAST_NEAR) ? NAME(fold_near)(x, n) : NAME(fold_apart)(x, n);
-#else
-    const A_T own = NAME(fold_apart)(x, n);
+    if (n < NAME(LEAST_NEAR) || !NAME(fold_near)(x, n, &own))
 #endif
+        own = NAME(fold_apart)(x, n);
     return acc.c1 == 0 ? own : NAME(combine)(m, acc, own);
 }
 
@@ -197,7 +203,7 @@ ALWAYS_INLINE bool NAME(fold_near_strip)(const E_T *x, size_t rows, size_t strid
     F_V sum = zero;
     F_SEEN seen = {0};
     for (size_t r = 0; r < rows; r++) {
-        __builtin_prefetch(x + r * stride + F_LANES);
+        __builtin_prefetch(x + r * stride + 2 * F_LANES); /* rows off a line have read the next one already */
         sum += F_NEAR(F_LOAD(x + r * stride));
     }
     if (PASTE2(OCTAVES_SEEN_, F_LANE)(seen) || any_bit((v_u64) ~((octaves <= most) & (-octaves <= most))))
@@ -230,19 +236,18 @@ ALWAYS_INLINE void NAME(fold_strip)(const E_T *x, size_t rows, size_t stride, A_
 
 ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
                                      uint64_t index, A_T *acc) {
-    size_t j = 0;
     if (width < F_LANES) {
         NAME(fold_columns_one_by_one)(m, x, rows, width, stride, index, acc);
         return;
     }
-    for (; j + F_LANES <= width; j += F_LANES)
-        NAME(fold_strip)(x + j, rows, stride, acc + j);
-    if (j < width) { /* with columns before them, whose lanes are dropped */
-        A_T last[F_LANES];
-        const size_t back = width - F_LANES;
-        memcpy(last, acc + back, sizeof last);
-        NAME(fold_strip)(x + back, rows, stride, last);
-        memcpy(acc + j, last + (j - back), (width - j) * sizeof *acc);
+    for (size_t j = 0; j < width; j += F_LANES) {
+        A_T last[F_LANES], *to = acc + j;
+        const size_t from = j + F_LANES <= width ? j : width - F_LANES;
+        if (from < j) /* with columns before them, whose lanes are dropped */
+            to = memcpy(last, acc + from, sizeof last);
+        NAME(fold_strip)(x + from, rows, stride, to);
+        if (from < j)
+            memcpy(acc + j, last + (j - from), (width - j) * sizeof *acc);
     }
 }
 
