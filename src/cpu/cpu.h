@@ -64,18 +64,21 @@ typedef struct tally_cpu_lifted {
     tally_cpu_parts parts;
     const tally_cpu_direct_scan *scan; /* of numbers of 'type'; NULL if there is none for the accumulator */
     const tally_cpu_direct_scan *second;
-    tally_cpu_tree tree, second_tree;           /* reductions of short groups, where 'fold' is not NULL */
-    tally_cpu_first_equal *first_equal;         /* argmin, instead of a second one */
-    tally_dtype type;           /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
-    size_t bytes, second_bytes; /* of a number of the first and the second scan */
-    tally_dtype carry;          /* of the values that the scan starts from: a sum of 32 bits has one of 64 */
-    bool as_they_are;           /* elements are scanned without being lifted, and prefixes are the results */
-    bool by_conversion;         /* elements are lifted by converting their type */
+    tally_cpu_tree tree, second_tree;   /* reductions of short groups, where 'fold' is not NULL */
+    tally_cpu_first_equal *first_equal; /* argmin, instead of a second one */
+    tally_dtype type;                   /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
+    size_t bytes, second_bytes;         /* of a number of the first and the second scan */
+    tally_dtype carry;                  /* of the values that the scan starts from: a sum of 32 bits has one of 64 */
+    bool as_they_are;                   /* elements are scanned without being lifted, and prefixes are the results */
+    bool by_conversion;                 /* elements are lifted by converting their type */
     bool truths; /* elements are lifted to whether they are not 0, and results are truth values; accumulators count */
     bool magnitudes;  /* of f32 and f64: their bits without the sign, which are in order as integers, NaNs last */
     bool counts;      /* what is not 0 is counted by bytes in runs and groups (number.c) */
     bool by_order;    /* floats of 16 bits are lifted to integers of the same order, which are scanned */
     bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
+    tally_cpu_running_sums *sums; /* from elements to results at once (running_sums.c), or NULL; likewise: */
+    tally_cpu_sums_options sums_options;
+    uint64_t least_summed; /* elements */
 } tally_cpu_lifted;
 
 /* Logsumexps of integers that are long enough for look-ups (integer_exps.h). */
@@ -83,6 +86,7 @@ typedef struct tally_cpu_exps {
     const tally_cpu_kernels *others;  /* for all else */
     const tally_cpu_kernels *maximum; /* of the integers */
     tally_cpu_integer_exps *sum;
+    tally_cpu_integer_exps_of_columns *sum_columns; /* or NULL */
     tally_cpu_convert *to_double;
     size_t least; /* elements */
     tally_cpu_kernels kernels;

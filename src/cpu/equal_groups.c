@@ -26,7 +26,9 @@ enum {
     PACKED_LEAST_EXTENT = 16,
     PACKED_EXTENT = 32,
     PACKED_EXTENT_OF_PAIRS = 48,
-    PACKED_EXTENT_IF_SLOW = 64
+    PACKED_EXTENT_IF_SLOW = 64,
+    /* Logsumexps of 1- and 2-byte integers, up to those that are looked up row by row. */
+    PACKED_EXTENT_OF_EXPS = 191
 };
 
 bool tally_cpu_packs_rows(const tally_cpu_plan *plan, uint64_t extent) {
@@ -41,6 +43,8 @@ bool tally_cpu_packs_rows(const tally_cpu_plan *plan, uint64_t extent) {
     case TALLY_CLASS_INDEXED:
         return extent <= PACKED_EXTENT_IF_SLOW;
     case TALLY_CLASS_FLOATS:
+        if (plan->exps.sum_columns && c->in_bytes <= sizeof(uint16_t))
+            return extent <= PACKED_EXTENT_OF_EXPS;
         return extent <= (is_slow ? PACKED_EXTENT_IF_SLOW : PACKED_LEAST_EXTENT);
     case TALLY_CLASS_INTEGERS:
     case TALLY_CLASS_USER:

@@ -11,8 +11,6 @@
 #include "cpu/running.h"
 #include "cpu/spread.h"
 
-enum { MOST_GROUPS = TALLY_CPU_BATCH }; /* that are scanned at a time */
-
 /* Sums of integers and bxor. */
 static bool can_subtract(const tally_cpu_plan *plan) {
     const tally_monoid monoid = plan->base.computation.monoid;
@@ -32,27 +30,22 @@ bool tally_cpu_scans_to_ends(const tally_cpu_plan *plan, uint64_t elements, uint
     const tally_computation *c = &plan->base.computation;
     if (!c->entry || c->gives_words || plan->states || plan->lower_elements || c->reverse)
         return false;
-    const bool is_fast = !scans_results(plan) && can_subtract(plan) ? strcmp(plan->device->level->name, "baseline") != 0
-                                                                    : tally_cpu_has_masks(plan);
-    return is_fast && (plan->lifted.scan || scans_results(plan)) &&
-           elements < groups * tally_cpu_short_limits_of(plan, lengths).scanned;
+    const bool can = scans_results(plan) ? tally_cpu_has_masks(plan)
+                                         : plan->lifted.scan && can_subtract(plan) &&
+                                               strcmp(plan->device->level->name, "baseline") != 0;
+    return can && elements < groups * tally_cpu_short_limits_of(plan, lengths).scanned;
 }
 
-/* A block of scanned elements, and where its groups end. */
-typedef struct scanned_groups {
-    const tally_cpu_plan *plan;
-    const void *x, *y; /* element 0 */
-    tally_cpu_carry start;
-    uint32_t ends[MOST_GROUPS]; /* 0 for a group without elements, where the scans' first values stand */
-    tally_cpu_lifted_block block;
-} scanned_groups;
+enum { MOST_GROUPS = TALLY_CPU_BATCH }; /* that are scanned at a time */
 
-/* to[i] = numbers[ends[i]], and to[i] = numbers[offsets[i + 1] - offsets[0]] less the one before */
-#define DEFINE_PICK(bits)                                                                                              \
-    static void pick_##bits(const uint##bits##_t *numbers, const uint32_t *ends, size_t count, char *to) {             \
-        for (size_t i = 0; i < count; i++)                                                                             \
-            memcpy(to + i * (bits / 8), &numbers[ends[i]], bits / 8);                                                  \
-    }                                                                                                                  \
+static size_t groups_of_a_block(const uint64_t *offsets, size_t count) {
+    return tally_cpu_groups_within(offsets, least(count, MOST_GROUPS), TALLY_CPU_LIFTED_BLOCK);
+}
+
+/* ---- differences ---- */
+
+/* to[i] = numbers[offsets[i + 1] - offsets[0]] less the one before */
+#define DEFINE_SUBTRACT(bits)                                                                                          \
     static void subtract_##bits(const uint##bits##_t *numbers, const uint64_t *offsets, size_t count, bool bitwise,    \
                                 char *to) {                                                                            \
         uint##bits##_t before = numbers[0];                                                                            \
@@ -63,21 +56,10 @@ typedef struct scanned_groups {
             before = after;                                                                                            \
         }                                                                                                              \
     }
-DEFINE_PICK(8)
-DEFINE_PICK(16)
-DEFINE_PICK(32)
-DEFINE_PICK(64)
-
-static void pick(const void *numbers, const uint32_t *ends, size_t count, size_t bytes, void *to) {
-    if (bytes == 1)
-        pick_8(numbers, ends, count, to);
-    else if (bytes == 2)
-        pick_16(numbers, ends, count, to);
-    else if (bytes == 4)
-        pick_32(numbers, ends, count, to);
-    else
-        pick_64(numbers, ends, count, to);
-}
+DEFINE_SUBTRACT(8)
+DEFINE_SUBTRACT(16)
+DEFINE_SUBTRACT(32)
+DEFINE_SUBTRACT(64)
 
 static void subtract(const void *numbers, const uint64_t *offsets, size_t count, size_t bytes, bool bitwise, void *to) {
     if (bytes == 1)
@@ -90,9 +72,41 @@ static void subtract(const void *numbers, const uint64_t *offsets, size_t count,
         subtract_64(numbers, offsets, count, bitwise, to);
 }
 
-static size_t groups_of_a_block(const uint64_t *offsets, size_t count) {
-    return tally_cpu_groups_within(offsets, least(count, MOST_GROUPS), TALLY_CPU_LIFTED_BLOCK);
+static void give_differences(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,
+                             size_t count, const uint64_t *lengths, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_lifted *const l = &plan->lifted;
+    const bool to_results = tally_cpu_writes_results(plan), bitwise = c->monoid == TALLY_MONOID_bxor;
+    tally_cpu_lifted_block block;
+    _Alignas(64) uint64_t acc[2];
+    tally_cpu_carry start;
+    plan->kernels->identity(&plan->context, 1, acc);
+    tally_cpu_split(plan, acc, 1, 0, l->carry, &start.first, &start.second);
+    tally_cpu_convert_numbers(plan, l->carry, l->type, &start.first, 1, block.scanned);
+    for (size_t done = 0, taken; done < count; done += most(taken, 1)) {
+        const uint64_t *const own = offsets + done;
+        const void *const from = tally_at(x, own[0], c->in_bytes), *const partner = tally_at(y, own[0], c->in_bytes);
+        void *const to = tally_at_mutable(out, done, c->out_bytes);
+        const tally_counts counts = {lengths ? lengths + done : NULL, 0, 0};
+        uint64_t differences[MOST_GROUPS], value = start.first;
+        taken = groups_of_a_block(own, count - done);
+        if (taken == 0) { /* too long for a block */
+            plan->kernels->identity(&plan->context, 1, acc);
+            plan->kernels->fold(&plan->context, from, partner, own[1] - own[0], 0, acc);
+            plan->lower(plan, acc, 1, counts, to);
+            continue;
+        }
+        const uint64_t n = own[taken] - own[0];
+        if (n)
+            l->scan->scan(tally_cpu_lift(plan, from, partner, n, &block), n, (tally_cpu_scan_options){.ahead = 0},
+                          &value, tally_at_mutable(block.scanned, 1, l->bytes));
+        subtract(block.scanned, own, taken, l->bytes, bitwise, to_results ? to : differences);
+        if (!to_results)
+            tally_cpu_lower_prefixes(plan, differences, NULL, taken, counts, to);
+    }
 }
+
+/* ---- results that are scanned ---- */
 
 /* Marks where groups begin, which are where others end. */
 static void mark_heads(const uint32_t *restrict ends, size_t count, size_t n, int8_t *restrict heads) {
@@ -102,57 +116,23 @@ static void mark_heads(const uint32_t *restrict ends, size_t count, size_t n, in
         heads[ends[i]] = -1;
 }
 
-static void begin(scanned_groups *g, const tally_cpu_plan *plan, const void *x, const void *y) {
-    const tally_cpu_lifted *const l = &plan->lifted;
-    g->plan = plan;
-    g->x = x;
-    g->y = y;
-    plan->kernels->identity(&plan->context, 1, g->block.narrow);
-    tally_cpu_split(plan, g->block.narrow, 1, 0, plan->lifted.carry, &g->start.first, &g->start.second);
-    tally_cpu_convert_numbers(plan, l->carry, l->type, &g->start.first, 1, g->block.scanned);
-    memcpy(g->block.second, &g->start.second, l->second_bytes);
-}
-
-/* Scans as many groups as fit a block, and returns how many these are. 0: the first one has to be folded alone. */
-static size_t scan_some(scanned_groups *g, const uint64_t *offsets, size_t count) {
-    const tally_cpu_plan *const plan = g->plan;
-    const size_t taken = groups_of_a_block(offsets, count), bytes = plan->base.computation.in_bytes;
-    const void *const x = tally_at(g->x, offsets[0], bytes), *const y = tally_at(g->y, offsets[0], bytes);
-    const uint64_t n = offsets[taken] - offsets[0];
-    tally_cpu_carry value = g->start;
-    void *const to = tally_at_mutable(g->block.scanned, 1, plan->lifted.bytes);
-    if (can_subtract(plan)) {
-        if (n)
-            plan->lifted.scan->scan(tally_cpu_lift(plan, x, y, n, &g->block), n, (tally_cpu_scan_options){.ahead = 0},
-                                    &value.first, to);
-        return taken;
+/* to[i] = results[ends[i]] */
+#define DEFINE_PICK(bits)                                                                                              \
+    static void pick_##bits(const uint##bits##_t *results, const uint32_t *ends, size_t count, char *to) {             \
+        for (size_t i = 0; i < count; i++)                                                                             \
+            memcpy(to + i * (bits / 8), &results[ends[i]], bits / 8);                                                  \
     }
-    plan->device->level->ends(offsets, taken, g->ends);
-    if (n == 0)
-        return taken;
-    mark_heads(g->ends, taken, n, g->block.heads);
-    if (plan->lifted.parts == TALLY_CPU_PLACE)
-        plan->device->scans->number_groups(g->block.heads, n, 0, 0, (uint32_t *)g->block.counts);
-    tally_cpu_lifted_groups(plan, x, y, n, taken, &g->block, &g->start, &value, to,
-                            tally_at_mutable(g->block.second, 1, plan->lifted.second_bytes));
-    return taken;
-}
+DEFINE_PICK(16)
+DEFINE_PICK(32)
+DEFINE_PICK(64)
 
-static void pick_first(const scanned_groups *g, const uint64_t *offsets, size_t count, void *to) {
-    const tally_cpu_plan *const plan = g->plan;
-    if (can_subtract(plan))
-        subtract(g->block.scanned, offsets, count, plan->lifted.bytes,
-                 plan->base.computation.monoid == TALLY_MONOID_bxor, to);
+static void pick(const void *results, const uint32_t *ends, size_t count, size_t bytes, void *to) {
+    if (bytes == 2)
+        pick_16(results, ends, count, to);
+    else if (bytes == 4)
+        pick_32(results, ends, count, to);
     else
-        pick(g->block.scanned, g->ends, count, plan->lifted.bytes, to);
-}
-
-static void fold_alone(const scanned_groups *g, const uint64_t *offsets, void *acc) {
-    const tally_cpu_plan *const plan = g->plan;
-    const size_t bytes = plan->base.computation.in_bytes;
-    plan->kernels->identity(&plan->context, 1, acc);
-    plan->kernels->fold(&plan->context, tally_at(g->x, offsets[0], bytes), tally_at(g->y, offsets[0], bytes),
-                        offsets[1] - offsets[0], 0, acc);
+        pick_64(results, ends, count, to);
 }
 
 /* The results of groups one by one. */
@@ -201,31 +181,8 @@ static void scan_results_to_ends(const tally_cpu_plan *plan, const void *x, cons
 
 void tally_cpu_scan_to_ends(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,
                             size_t count, const uint64_t *lengths, void *out) {
-    if (scans_results(plan)) {
+    if (scans_results(plan))
         scan_results_to_ends(plan, x, offsets, count, out);
-        return;
-    }
-    const tally_computation *c = &plan->base.computation;
-    const bool to_results = tally_cpu_writes_results(plan), places = plan->lifted.parts == TALLY_CPU_PLACE;
-    const bool gives_places = places && c->desc.out == TALLY_I64;
-    scanned_groups g;
-    begin(&g, plan, x, y);
-    for (size_t done = 0, taken; done < count; done += most(taken, 1)) {
-        uint64_t first[MOST_GROUPS], second[MOST_GROUPS];
-        void *const to = tally_at_mutable(out, done, c->out_bytes * c->per_result);
-        const tally_counts counts = {lengths ? lengths + done : NULL, 0, 0};
-        taken = scan_some(&g, offsets + done, count - done);
-        if (taken == 0) {
-            _Alignas(64) unsigned char acc[16];
-            fold_alone(&g, offsets + done, acc);
-            plan->lower(plan, acc, 1, counts, to);
-            continue;
-        }
-        if (!places)
-            pick_first(&g, offsets + done, taken, to_results ? to : first);
-        if (plan->lifted.second)
-            pick(g.block.second, g.ends, taken, plan->lifted.second_bytes, gives_places ? to : second);
-        if (!to_results && !gives_places)
-            tally_cpu_lower_prefixes(plan, first, second, taken, counts, to);
-    }
+    else
+        give_differences(plan, x, y, offsets, count, lengths, out);
 }

@@ -1,7 +1,6 @@
-/* Reductions of short groups by a scan: their elements are scanned together, with marks where groups begin (lifted.h),
- * and a group's value is the prefix of its last element. Where values can be subtracted, as integers that are summed,
- * the scan needs no marks: a group's value is the difference of two prefixes. So a group takes the same few operations
- * whatever its length. */
+/* Reductions of short groups by a scan. Integers that are summed are scanned together, and a group's value is the
+ * difference of two prefixes. Variances and logsumexps are scanned to results, with marks where groups begin, and a
+ * group's is that of its last element. So a group takes the same few operations whatever its length. */
 #ifndef TALLY_CPU_GROUP_ENDS_H
 #define TALLY_CPU_GROUP_ENDS_H
 

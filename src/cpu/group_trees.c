@@ -16,7 +16,7 @@
 static uint64_t short_length(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const bool is_wide = c->in_bytes == sizeof(uint64_t);
-    enum { WIDENED = 10, SUMS = 24, PRODUCTS = 36, LIFTED = 36, NUMBERS_64 = 40 };
+    enum { WIDENED = 10, SUMS = 24, PRODUCTS = 36, LIFTED = 20, NUMBERS_64 = 40 };
     switch (tally_class_of(c->monoid)) {
     case TALLY_CLASS_COUNT:
         return 0;
@@ -26,17 +26,29 @@ static uint64_t short_length(const tally_cpu_plan *plan) {
     case TALLY_CLASS_TOTAL:
         return is_wide ? PRODUCTS : SUMS;
     default:
-        return c->monoid == TALLY_MONOID_bxor              ? 0
-               : plan->lifted.parts != TALLY_CPU_NUMBER    ? TALLY_CPU_SHORT_GROUP
-               : !tally_cpu_lifts_nothing(plan)            ? LIFTED
-               : is_wide                                   ? NUMBERS_64
-                                                           : TALLY_CPU_SHORT_GROUP;
+        return c->monoid == TALLY_MONOID_bxor          ? 0
+               : plan->lifted.parts == TALLY_CPU_PLACE ? TALLY_CPU_SHORT_GROUP
+               : !tally_cpu_lifts_nothing(plan)        ? LIFTED
+               : is_wide                               ? NUMBERS_64
+                                                       : TALLY_CPU_SHORT_GROUP;
     }
 }
 
 bool tally_cpu_folds_by_trees(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {
     return plan->base.computation.entry && !plan->base.computation.gives_words && !plan->states &&
            !plan->lower_elements && plan->lifted.tree.fold && elements < groups * short_length(plan);
+}
+
+bool tally_cpu_folds_rows_by_trees(const tally_cpu_plan *plan, uint64_t extent) {
+    enum { LEAST = 9, MOST_PLACES = 256, MOST_BYTES = 512 };
+    const tally_computation *c = &plan->base.computation;
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    const bool is_number = kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_BITS; /* minmax takes 1.7 times as long */
+    return extent >= LEAST && tally_cpu_folds_by_trees(plan, 1, 1) &&
+           (plan->lifted.parts == TALLY_CPU_PLACE
+                ? extent <= MOST_PLACES
+                : is_number && tally_cpu_lifts_nothing(plan) && c->in_bytes < sizeof(uint64_t) &&
+                      extent * c->in_bytes <= MOST_BYTES);
 }
 
 static void fold_alone(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,
@@ -53,7 +65,8 @@ static void fold_alone(const tally_cpu_plan *plan, const void *x, const void *y,
 static void fold_numbers(const tally_cpu_plan *plan, const void *x, const uint64_t *offsets, size_t count,
                          const tally_cpu_carry *start, const uint64_t *lengths, void *out) {
     const tally_cpu_lifted *const l = &plan->lifted;
-    const bool places = l->parts == TALLY_CPU_PLACE, gives_places = places && plan->base.computation.desc.out == TALLY_I64;
+    const bool places = l->parts == TALLY_CPU_PLACE,
+               gives_places = places && plan->base.computation.desc.out == TALLY_I64;
     uint64_t first[TALLY_CPU_BATCH], second[TALLY_CPU_BATCH];
     if (tally_cpu_writes_results(plan)) {
         l->tree.fold(x, offsets, count, &l->tree, &start->first, out);

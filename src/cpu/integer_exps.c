@@ -72,6 +72,34 @@ static void fold_segments(const tally_cpu_context *context, const void *x, const
     }
 }
 
+enum { COLUMNS = 256, LEAST_ROWS = 12 };
+
+static void fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
+                         size_t stride, uint64_t index, void *acc) {
+    const tally_cpu_exps *const exps = context->exps;
+    if (rows < LEAST_ROWS) {
+        exps->others->fold_columns(context, x, y, rows, width, stride, index, acc);
+        return;
+    }
+    for (size_t first = 0, columns; first < width; first += columns) {
+        columns = least(width - first, COLUMNS);
+        for (size_t done = 0, count; done < rows; done += count) {
+            const void *const from = tally_at(x, done * stride + first, context->in_bytes);
+            uint64_t largest[COLUMNS];
+            double tops[COLUMNS], sums[COLUMNS];
+            sum_of_exps own[COLUMNS];
+            count = least(rows - done, TALLY_CPU_INTEGER_EXPS);
+            exps->maximum->identity(context, columns, largest);
+            exps->maximum->fold_columns(context, from, NULL, count, columns, stride, 0, largest);
+            exps->to_double(largest, columns, tops);
+            exps->sum_columns(from, count, columns, stride, largest, sums);
+            for (size_t j = 0; j < columns; j++)
+                own[j] = (sum_of_exps){tops[j], sums[j]};
+            exps->others->combine(context, columns, own, tally_at_mutable(acc, first, sizeof *own));
+        }
+    }
+}
+
 void tally_cpu_look_up_exps(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_type *const type = plan->device->level->types[c->desc.in];
@@ -82,6 +110,7 @@ void tally_cpu_look_up_exps(tally_cpu_plan *plan) {
     plan->exps = (tally_cpu_exps){.others = plan->kernels,
                                   .maximum = type->kernels(TALLY_MONOID_max),
                                   .sum = plan->device->scans->integer_exps[width],
+                                  .sum_columns = plan->device->scans->integer_exps_of_columns[width],
                                   .to_double = type->convert[TALLY_F64],
                                   .least = c->desc.in == TALLY_I64   ? LEAST_OF_I64
                                            : c->desc.in == TALLY_U64 ? LEAST_OF_U64
@@ -90,6 +119,8 @@ void tally_cpu_look_up_exps(tally_cpu_plan *plan) {
     plan->exps.kernels.fold = fold;
     plan->exps.kernels.fold_rows = fold_rows;
     plan->exps.kernels.fold_segments = fold_segments;
+    if (plan->exps.sum_columns)
+        plan->exps.kernels.fold_columns = fold_columns;
     plan->context.exps = &plan->exps;
     plan->kernels = &plan->exps.kernels;
 }

@@ -252,10 +252,13 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
         }
     }
     const tally_runs runs = tally_runs_staged(&k->runs, s.begin, s.end, worker);
-    tally_stretch_fold(&runs, &s, worker, own);
+    const bool hands_on = task + 1 < k->tasks || !tally_is_scan(c); /* a reduction's last run is given later */
+    if (hands_on)
+        tally_stretch_fold(&runs, &s, worker, own);
     tally_turn_wait(&k->turn, task);
     memcpy(carry, k->carry, plan->acc_bytes);
-    tally_stretch_hand_on(&k->runs, &s, own, k->carry);
+    if (hands_on)
+        tally_stretch_hand_on(&k->runs, &s, own, k->carry);
     if (c->reverse) {
         s.group_end = k->run_end;
         if (s.boundaries)

@@ -173,8 +173,8 @@ static uint64_t scan_means(const tally_cpu_plan *plan, const void *x, uint64_t n
     const tally_desc *d = &plan->base.computation.desc;
     const bool is_float = (d->in == TALLY_F32 || d->in == TALLY_F64) && d->in == d->out;
     const bool is_narrow = d->in == TALLY_F32 && d->acc == TALLY_F32;
-    if (d->op != TALLY_MEAN || !is_float || (d->in == TALLY_F32) != is_narrow || d->flags ||
-        plan->lifted.type != TALLY_F64)
+    if (!plan->device->scans->means || d->op != TALLY_MEAN || !is_float || (d->in == TALLY_F32) != is_narrow ||
+        d->flags || plan->lifted.type != TALLY_F64)
         return 0;
     double sum;
     memcpy(&sum, carry, sizeof sum);
@@ -183,48 +183,97 @@ static uint64_t scan_means(const tally_cpu_plan *plan, const void *x, uint64_t n
     return done;
 }
 
-void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
-                           uint64_t length, unsigned worker, const void *acc, void *out) {
-    const tally_computation *c = &plan->base.computation;
-    const size_t bytes = plan->lifted.bytes;
-    tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
+/* The results of a block; index is the first element's. */
+static void scan_a_block(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                         uint64_t length, tally_cpu_lifted_block *block, tally_cpu_carry *carry, void *out) {
     const bool to_results = tally_cpu_writes_results(plan);
+    if (plan->lifted.counts) {
+        count_block(plan, x, NULL, n, 0, &carry->first, block, to_results ? out : block->scanned);
+        if (!to_results)
+            tally_cpu_lower_prefixes(plan, block->scanned, NULL, n, (tally_counts){NULL, 0, 0}, out);
+        return;
+    }
+    const void *lifted = tally_cpu_lift(plan, x, y, n, block);
+    uint64_t folded = carry->first;
+    if (plan->lifted.folds_carry) /* now: 'out' may be x */
+        plan->kernels->fold(&plan->context, x, y, n, index, &folded);
+    if (to_results)
+        scan_results(plan, lifted, n, &carry->first, out);
+    else
+        scan_block(plan, plan->lifted.scan, plan->lifted.type, plan->lifted.bytes, plan->lifted.carry, lifted, n,
+                   &carry->first, block->scanned);
+    if (plan->lifted.folds_carry)
+        carry->first = folded;
+    if (to_results)
+        return;
+    const uint64_t second = carry->second;
+    if (plan->lifted.second && !tally_cpu_follows_place(plan))
+        scan_second(plan, lifted, n, index, block, carry);
+    give_results(plan, n, index, length, second, block, carry, out);
+}
+
+/* Bytes of results that are streamed at once; a multiple of 64 elements. */
+enum { STREAMED_BYTES = sizeof(uint64_t) * TALLY_CPU_LIFTED_BLOCK, SUMMED_AT_ONCE = 64 };
+
+/* Sums from elements to results: most of n elements, from where the scan begins. Returns how many. */
+static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                          bool stream, tally_cpu_lifted_block *block, uint64_t *carry, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const uint64_t most_elements = stream ? STREAMED_BYTES / c->out_bytes : n;
+    tally_cpu_sums_options how = plan->lifted.sums_options;
+    const bool is_float = plan->lifted.carry == TALLY_F64;
+    uint64_t before[2] = {*carry, 0}; /* and what its rounding has left */
+    double parts[2] = {0};
+    if (is_float)
+        memcpy(parts, before, sizeof parts);
+    if (n < plan->lifted.least_summed || !(parts[0] - parts[0] == 0) ||
+        (how.result == TALLY_CPU_MEANS && index + n > UINT32_MAX))
+        return 0;
+    uint64_t done = 0;
+    for (uint64_t count, some; (count = least(n - done, most_elements)) >= SUMMED_AT_ONCE;) {
+        const uint64_t first = c->reverse ? n - done - count : done;
+        void *const results = tally_at_mutable(out, first, c->out_bytes), *const to = stream ? block->second : results;
+        how.index = (uint32_t)(index + first);
+        some =
+            plan->lifted.sums(tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, how, before, to);
+        const uint64_t at = c->reverse ? count - some : 0;
+        if (stream)
+            plan->device->scans->stream(tally_at(to, at, c->out_bytes), some * c->out_bytes,
+                                        tally_at_mutable(results, at, c->out_bytes));
+        done += some;
+        if (count - some >= SUMMED_AT_ONCE) /* a sum is not finite */
+            break;
+    }
+    memcpy(parts, before, sizeof parts);
+    parts[0] += parts[1];
+    memcpy(carry, is_float ? (const void *)parts : before, sizeof *carry);
+    return done;
+}
+
+void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                           uint64_t length, bool stream, unsigned worker, const void *acc, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, c->reverse ? length - index - n : index, plan->lifted.carry, &carry.first,
                     &carry.second);
-    const uint64_t begun = c->reverse ? 0 : scan_means(plan, x, n, index, &carry.first, out);
+    const uint64_t begun = plan->lifted.sums ? scan_sums(plan, x, y, n, index, stream, block, &carry.first, out)
+                           : c->reverse      ? 0
+                                             : scan_means(plan, x, n, index, &carry.first, out);
+    const size_t width = c->out_bytes * c->per_result;
+    stream = stream && plan->lifted.parts == TALLY_CPU_NUMBER;
     for (uint64_t done = begun, count; done < n; done += count) {
         count = least(n - done, tally_cpu_lifted_elements(plan));
         const uint64_t first = c->reverse ? n - done - count : done;
-        if (plan->lifted.counts) {
-            void *const to = tally_at_mutable(out, first, c->out_bytes);
-            count_block(plan, tally_at(x, first, c->in_bytes), NULL, count, 0, &carry.first, block,
-                        to_results ? to : block->scanned);
-            if (!to_results)
-                tally_cpu_lower_prefixes(plan, block->scanned, NULL, count, (tally_counts){NULL, 0, 0}, to);
-            continue;
-        }
-        const void *lifted =
-            tally_cpu_lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
-        uint64_t folded = carry.first;
-        if (plan->lifted.folds_carry) /* now: 'out' may be x */
-            plan->kernels->fold(&plan->context, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count,
-                                index + first, &folded);
-        if (to_results) {
-            scan_results(plan, lifted, count, &carry.first, tally_at_mutable(out, first, c->out_bytes));
-            carry.first = plan->lifted.folds_carry ? folded : carry.first;
-            continue;
-        }
-        scan_block(plan, plan->lifted.scan, plan->lifted.type, bytes, plan->lifted.carry, lifted, count, &carry.first,
-                   block->scanned);
-        if (plan->lifted.folds_carry)
-            carry.first = folded;
-        const uint64_t second = carry.second;
-        if (plan->lifted.second && !tally_cpu_follows_place(plan))
-            scan_second(plan, lifted, count, index + first, block, &carry);
-        give_results(plan, count, index + first, length, second, block, &carry,
-                     tally_at_mutable(out, first, c->out_bytes * c->per_result));
+        void *const results = tally_at_mutable(out, first, width);
+        const bool streams = stream && count * width <= STREAMED_BYTES;
+        scan_a_block(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, index + first,
+                     length, block, &carry, streams ? block->second : results);
+        if (streams)
+            plan->device->scans->stream(block->second, count * width, results);
     }
+    if (stream)
+        plan->device->scans->stream(NULL, 0, NULL);
 }
 
 /* ---- rows ---- */
@@ -265,14 +314,9 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
     const uint64_t most_rows = least(rows, tally_cpu_lifted_elements(plan) / extent);
     tally_cpu_carry from;
     tally_cpu_split(plan, start, 1, 0, plan->lifted.carry, &from.first, &from.second);
-    uint32_t *const numbers = (uint32_t *)block->counts;
-    if (places)
-        for (uint64_t r = 0; r < most_rows; r++)
-            for (uint64_t k = 0; k < extent; k++)
-                numbers[r * extent + k] = (uint32_t)k;
-    else if (tally_cpu_lowers_by_count(plan))
+    if (tally_cpu_lowers_by_count(plan))
         number_rows(most_rows, extent, c->reverse, exclusive, block->counts);
-    if (l->counts) {
+    if (l->counts || places) {
         memset(block->heads, 0, most_rows * extent);
         for (uint64_t r = 0; r < most_rows; r++)
             block->heads[r * extent + (c->reverse ? extent - 1 : 0)] = -1;
@@ -294,14 +338,15 @@ void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void
         l->scan->planes(lifted, count, extent, 1, how, &from.first, scanned);
         if (to_results)
             continue;
-        if (places && c->desc.out == TALLY_I64) {
-            plan->device->scans->follow[plan->lifted.type].groups(block->scanned, scanned, numbers, n, 0, to);
-            continue;
+        if (places) {
+            const bool gives_places = c->desc.out == TALLY_I64;
+            uint64_t number = 0;
+            plan->device->scans->follow[l->type].groups(block->scanned, scanned, block->heads, n, &number, 0,
+                                                        gives_places ? to : block->second);
+            if (gives_places)
+                continue;
         }
-        if (places)
-            plan->device->scans->follow[plan->lifted.type].groups(block->scanned, scanned, numbers, n, 0,
-                                                                  block->second);
-        else if (l->second)
+        if (l->second && !places)
             l->second->planes(lifted, count, extent, 1, how, &from.second, block->second);
         tally_cpu_lower_prefixes(plan, scanned, block->second, n, (tally_counts){block->counts, 0, 0}, to);
     }
@@ -348,7 +393,7 @@ static void scan_parts(const tally_cpu_plan *plan, const void *numbers, const in
 
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t groups,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
-                             void *to, void *second) {
+                             uint64_t *number, void *to, void *second) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
     if (plan->lifted.counts) {
@@ -369,7 +414,7 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
     plan->lifted.scan->groups(lifted, block->heads, n, how, &start->first, &acc->first, to);
     if (places)
         acc->second = (uint64_t)plan->device->scans->follow[plan->lifted.type].groups(
-            (char *)to - bytes, to, (const uint32_t *)block->counts, n, (int64_t)acc->second, second);
+            (char *)to - bytes, to, block->heads, n, number, (int64_t)acc->second, second);
     else if (plan->lifted.second)
         plan->lifted.second->groups(lifted, block->heads, n, how, &start->second, &acc->second, second);
 }

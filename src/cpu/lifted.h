@@ -88,7 +88,7 @@ void tally_cpu_find_places(const tally_cpu_plan *plan, const void *lifted, const
 
 /* As tally_cpu_scan_run. */
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
-                           uint64_t length, unsigned worker, const void *acc, void *out);
+                           uint64_t length, bool stream, unsigned worker, const void *acc, void *out);
 
 /* Whether a kernel keeps the extremes of so many columns in registers. */
 bool tally_cpu_keeps_columns(const tally_cpu_plan *plan, uint64_t width);
@@ -119,11 +119,11 @@ bool tally_cpu_lifts_rows(const tally_cpu_plan *plan, uint64_t extent);
 void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t extent,
                            unsigned worker, const void *start, void *out);
 
-/* Scans n elements, at most a block, as numbers of plan->lifted.type. 'groups' of them begin, at block->heads. For
- * argmin and argmax block->counts holds each element's number in its group, as uint32_t. The prefixes go to 'to', which
- * has room for one number in front, and a second scan's, or the places, to 'second'. */
+/* Scans n elements, at most a block, as numbers of plan->lifted.type. 'groups' of them begin, at block->heads. The
+ * prefixes go to 'to', which has room for one number in front, and a second scan's, or the places, to 'second'. For
+ * argmin and argmax *number elements of the open group came before, which becomes the number of them after all. */
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t groups,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
-                             void *to, void *second);
+                             uint64_t *number, void *to, void *second);
 
 #endif

@@ -10,16 +10,13 @@
 
 enum {
     BLOCK = TALLY_CPU_EXPS_BLOCK,
-    RUN = 512, /* elements of a run that are taken at a time; or so many where they are apart: */
-    FAR = 32,  /* further on they may be near */
-    ROWS = 16, /* of columns, which have one largest element each */
-    STRIP = BLOCK / ROWS,
+    RUN = BLOCK,                /* elements of a run that are taken at a time; or so many where they are apart: */
+    FAR = 32,                   /* further on they may be near */
+    ROWS = TALLY_CPU_EXPS_ROWS, /* of columns */
+    STRIP = 64,
+    STRIP_BLOCK = ROWS * STRIP, /* numbers, 16 KiB */
     PADDING = TALLY_CPU_RUNNING_SLACK
 };
-
-/* How far below the largest element others of a block may be. A result r is largest + log(sum), and rounded by as much
- * as the distance. If results are f32 or less, nothing is lost in doubles before the sum is below 2^-1022. */
-static const double NEAR_32 = 8, NEAR_64 = 16, NEAR_IF_NARROW = 600;
 
 bool tally_cpu_scans_logsumexp(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
@@ -28,6 +25,17 @@ bool tally_cpu_scans_logsumexp(const tally_cpu_plan *plan) {
 
 static bool is_exclusive(const tally_cpu_plan *plan) {
     return plan->base.computation.desc.form == TALLY_EXCLUSIVE_SCAN;
+}
+
+/* Whole numbers are looked up, as far as they are from one of them; partial results of u64 are relative to any number.
+ */
+static void make_whole(const tally_cpu_plan *plan, uint64_t n, double *acc) {
+    for (uint64_t i = 0; plan->base.computation.desc.in == TALLY_U64 && i < n; i++, acc += 2) {
+        const double whole = ceil(acc[0]);
+        if (acc[1] > 0 && whole != acc[0])
+            acc[1] *= exp(acc[0] - whole);
+        acc[0] = whole;
+    }
 }
 
 static bool is_narrow(const tally_cpu_plan *plan) {
@@ -53,6 +61,7 @@ void tally_cpu_logsumexp_scan(const tally_cpu_plan *plan, const void *x, uint64_
     const bool exclusive = is_exclusive(plan);
     const sides s = sides_of(plan);
     _Alignas(64) double block[RUN + PADDING];
+    make_whole(plan, 1, acc);
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, RUN);
         uint64_t first = c->reverse ? n - done - count : done;
@@ -84,14 +93,14 @@ void tally_cpu_logsumexp_groups(const tally_cpu_plan *plan, const void *x, int8_
     if (s.takes)
         tally_cpu_take_block(plan, x, n, s.type, block);
     if ((s.narrow ? exps->groups_f32 : exps->groups_f64)(s.takes ? block : x, numbers, n, exclusive, s.whole,
-                                                         s.narrow ? NEAR_32 : NEAR_64, s.gives ? block : out)) {
+                                                         s.gives ? block : out)) {
         if (s.gives)
             tally_cpu_give_block(plan, block, n, s.type, out);
         return;
     }
     double nothing[2] = {-(double)INFINITY, 0};
     tally_cpu_take_block(plan, x, n, TALLY_F64, block);
-    if (!s.narrow || !exps->groups_f64(block, numbers, n, exclusive, false, NEAR_IF_NARROW, block))
+    if (!s.narrow || !exps->groups_f64(block, numbers, n, exclusive, false, block))
         exps->apart(block, numbers, n, exclusive, nothing);
     tally_cpu_give_block(plan, block, n, TALLY_F64, out);
 }
@@ -108,51 +117,60 @@ typedef struct columns {
 static void scan_apart(const tally_cpu_plan *plan, const columns *s, uint64_t row, uint64_t rows, uint64_t first,
                        uint64_t width, double *acc) {
     const tally_computation *c = &plan->base.computation;
-    _Alignas(64) double block[BLOCK + PADDING], own[2 * (STRIP + PADDING)];
+    _Alignas(64) double block[BLOCK + PADDING], own[2 * (BLOCK / ROWS + PADDING)];
     for (uint64_t done = 0, strip; done < width; done += strip) {
-        strip = least(width - done, STRIP);
+        strip = least(width - done, BLOCK / ROWS);
         const uint64_t at = row * s->stride + first + done;
-        memcpy(own, acc + 2 * done, 2 * strip * sizeof *own);
+        for (uint64_t j = 0; j < strip; j++) {
+            own[2 * j] = acc ? acc[2 * (done + j)] : -(double)INFINITY;
+            own[2 * j + 1] = acc ? acc[2 * (done + j) + 1] : 0;
+        }
         tally_cpu_convert_rows(plan, c->desc.in, TALLY_F64, tally_at(s->x, at, c->in_bytes), rows, strip, s->stride,
                                strip, block);
         plan->device->scans->running_exps->columns_apart(block, rows, strip, c->reverse, is_exclusive(plan), own);
         tally_cpu_convert_rows(plan, TALLY_F64, c->desc.out, block, rows, strip, strip, s->stride,
                                tally_at_mutable(s->out, at, c->out_bytes));
-        memcpy(acc + 2 * done, own, 2 * strip * sizeof *own);
+        if (acc)
+            memcpy(acc + 2 * done, own, 2 * strip * sizeof *own);
     }
 }
 
-/* In f32, as far as columns have elements near each other; a strip that has others is taken apart. */
+/* As far as columns have elements near each other; a strip that has others is taken apart. */
 static void scan_near(const tally_cpu_plan *plan, const columns *s, uint64_t row, uint64_t rows, uint64_t first,
                       uint64_t width, double *acc) {
     const tally_computation *c = &plan->base.computation;
-    const bool copies = c->desc.in != TALLY_F32 || c->desc.out != TALLY_F32;
-    _Alignas(64) float block[BLOCK];
+    const tally_cpu_running_exps *const exps = plan->device->scans->running_exps;
+    const sides types = sides_of(plan);
+    const bool copies = c->desc.in != types.type || c->desc.out != types.type;
+    _Alignas(64) double block[STRIP_BLOCK];
     for (uint64_t done = 0, strip; done < width; done += strip) {
-        strip = copies ? least(width - done, STRIP) : width - done;
+        strip = copies && rows * width > STRIP_BLOCK ? least(width - done, STRIP) : width - done;
         const uint64_t at = row * s->stride + first + done;
         const void *from = tally_at(s->x, at, c->in_bytes);
         void *to = tally_at_mutable(s->out, at, c->out_bytes);
         if (copies)
-            tally_cpu_convert_rows(plan, c->desc.in, TALLY_F32, from, rows, strip, s->stride, strip, block);
-        const uint64_t near = plan->device->scans->running_exps->columns_f32(
-            copies ? block : from, rows, strip, copies ? strip : s->stride, c->reverse, is_exclusive(plan),
-            acc + 2 * done, copies ? block : to);
+            tally_cpu_convert_rows(plan, c->desc.in, types.type, from, rows, strip, s->stride, strip, block);
+        const uint64_t near = (types.narrow ? exps->columns_f32 : exps->columns_f64)(
+            copies ? block : from, rows, strip, copies ? strip : s->stride, c->reverse, is_exclusive(plan), types.whole,
+            acc ? acc + 2 * done : NULL, copies ? block : to);
         if (copies)
-            tally_cpu_convert_rows(plan, TALLY_F32, c->desc.out, block, rows, near, strip, s->stride, to);
+            tally_cpu_convert_rows(plan, types.type, c->desc.out, block, rows, near, strip, s->stride, to);
         if (near == strip)
             continue;
         strip = least(strip, near + PADDING); /* one more vector */
-        scan_apart(plan, s, row, rows, first + done + near, strip - near, acc + 2 * (done + near));
+        scan_apart(plan, s, row, rows, first + done + near, strip - near, acc ? acc + 2 * (done + near) : NULL);
     }
 }
 
 void tally_cpu_logsumexp_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width,
                                  uint64_t stride, void *acc, void *out) {
     const columns s = {x, out, stride};
+    const uint64_t most_rows = width <= 2 * STRIP ? least(STRIP_BLOCK / width, ROWS) : ROWS; /* all columns at once */
+    if (acc)
+        make_whole(plan, width, acc);
     for (uint64_t done = 0, count; done < rows; done += count) {
-        count = least(rows - done, ROWS);
+        count = acc ? least(rows - done, most_rows) : rows;
         const uint64_t row = plan->base.computation.reverse ? rows - done - count : done;
-        (is_narrow(plan) ? scan_near : scan_apart)(plan, &s, row, count, 0, width, acc);
+        scan_near(plan, &s, row, count, 0, width, acc);
     }
 }

@@ -13,8 +13,8 @@ void tally_cpu_read_offsets(const void *offsets, tally_dtype type, uint64_t firs
 /* How many of 'count' groups, from the first on, have no more elements together. */
 size_t tally_cpu_groups_within(const uint64_t *offsets, size_t count, uint64_t elements);
 
-/* Reads offsets without a copy if the caller's array can be read as it is; else the numbers are written to 'room', 32-bit
- * ones by the level's conversions. */
+/* Reads offsets without a copy if the caller's array can be read as it is; else the numbers are written to 'room',
+ * 32-bit ones by the level's conversions. */
 static inline const uint64_t *tally_cpu_see_offsets(const tally_cpu_level *level, const void *offsets, tally_dtype type,
                                                     uint64_t first, size_t count, uint64_t *room) {
     const void *at = (const char *)offsets + first * sizeof *room;

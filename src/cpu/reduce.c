@@ -9,6 +9,7 @@
 #include "cpu/columns.h"
 #include "cpu/equal_groups.h"
 #include "cpu/few_rows.h"
+#include "cpu/group_trees.h"
 #include "cpu/lone.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
@@ -208,8 +209,19 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     uint64_t group = task * r->tile, end = least(group + r->tile, r->outer);
     const uint64_t short_row = r->plan->context.convert ? SHORT_CONVERTED_BYTES : SHORT_ROW_BYTES;
     const bool is_short = r->extent * r->plan->base.computation.in_bytes <= short_row;
+    const bool by_trees =
+        !r->into && r->index == 0 && r->extent > 0 && tally_cpu_folds_rows_by_trees(r->plan, r->extent);
+    uint64_t offsets[TALLY_CPU_BATCH + 1];
+    for (uint64_t i = 0; by_trees && i <= TALLY_CPU_BATCH; i++)
+        offsets[i] = i * r->extent;
     while (group < end) {
         uint64_t batch = least(end - group, TALLY_CPU_BATCH);
+        if (by_trees) {
+            tally_cpu_fold_by_trees(r->plan, element_at(r, r->x, group * r->extent),
+                                    element_at(r, r->y, group * r->extent), offsets, batch, NULL, result_at(r, group));
+            group += batch;
+            continue;
+        }
         if (r->extent == 0)
             identity(r, batch, acc);
         else if (is_short)

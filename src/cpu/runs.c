@@ -168,12 +168,9 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
         void *to = to_results ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
         const uint64_t marked = mark_heads(&b, first, count, block->heads), groups = may_call ? marked : count;
-        if (places)
-            number =
-                plan->device->scans->number_groups(block->heads, count, 0, (uint32_t)number, (uint32_t *)block->counts);
         void *second = gives_places ? result_at(r, first) : block->second;
         tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, groups, block,
-                                &start, &value, to, second);
+                                &start, &value, &number, to, second);
         if (to_results || gives_places)
             continue;
         if (tally_cpu_lowers_by_count(plan))
@@ -398,29 +395,12 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
                            end - start, r->stream, worker, acc, result_at(r, from));
 }
 
-/* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
- * the one that is open before the stretch. (Zen 5, ns an element alone and so: deviations of f32 in segments of 100,
- * uniform 1.08 and 0.72, of 200 0.78 and 0.78, of f64 of 150 0.99 and 0.92, of 300 0.75 and 1.11; with AVX2 of f32 of
- * 60 1.78 and 1.67, of 100 1.39 and 1.67, of f64 of 100 1.86 and 1.72, of 200 1.42 and 1.81; logsumexp of f32 in
- * 200 1.1 and 0.5, of f64 1.3 and 1.0.) */
-enum {
-    MOST_GATHERED = 1024,
-    SHORT_LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP,
-    SHORT_SPREAD = 60,
-    SHORT_WIDE_SPREAD = 120,
-    SHORT_SPREAD_BY_MASKS = 200
-};
-
-static bool has_groups_to_gather(const tally_cpu_plan *plan, const tally_stretch *s) {
-    if (tally_cpu_scans_spread(plan)) {
-        const uint64_t length = plan->base.computation.out_bytes > sizeof(float) ? SHORT_WIDE_SPREAD : SHORT_SPREAD;
-        return are_shorter(s, tally_cpu_has_masks(plan) ? SHORT_SPREAD_BY_MASKS : length);
-    }
-    return tally_cpu_scans_logsumexp(plan) && are_shorter(s, SHORT_LOGSUMEXP);
-}
+/* Variances, means and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and
+ * so is the one that is open before the stretch. */
+enum { MOST_GATHERED = 1024 };
 
 /* Most pieces are gathered so many at a time, if they have no more elements together than one may have. (Zen 5, std of
- * u8 in segments of 1.4: 1.75 ns an element one by one, XX so.) */
+ * u8 in segments of 1.4: 1.68 ns an element one by one, 1.20 so.) */
 enum { TOGETHER = 16 };
 static inline void mark_pieces(const uint64_t *ends, uint64_t at, bool reverse, int8_t *heads) {
     for (size_t i = 0; i < TOGETHER; i += MARKED_AT_ONCE) {
@@ -444,7 +424,7 @@ typedef struct gathered {
 static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
     const tally_runs *r = g->runs;
     const uint64_t first = g->reverse ? at : at - count;
-    if (count && tally_cpu_scans_spread(r->plan))
+    if (count && !tally_cpu_scans_logsumexp(r->plan))
         tally_cpu_spread_groups(r->plan, element_at(r, r->x, first), g->heads, count, g->worker, result_at(r, first));
     else if (count)
         tally_cpu_logsumexp_groups(r->plan, element_at(r, r->x, first), g->heads, count, result_at(r, first));
@@ -457,7 +437,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
     boundaries b = {
         .level = r->plan->device->level, .stretch = s, .reverse = reverse, .end = s->boundaries, .room = room};
     gathered g;
-    const uint64_t most_elements = tally_cpu_scans_spread(r->plan) ? TALLY_CPU_GROUPS_BLOCK : TALLY_CPU_SPREAD_BLOCK;
+    const uint64_t most_elements = tally_cpu_scans_logsumexp(r->plan) ? TALLY_CPU_SPREAD_BLOCK : TALLY_CPU_GROUPS_BLOCK;
     g.runs = r;
     g.reverse = reverse;
     g.worker = worker;
@@ -575,7 +555,7 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_text_groups(r, s, worker, carry);
         return;
     }
-    if (has_groups_to_gather(r->plan, s)) {
+    if (tally_stretch_gathers(r->plan, s)) {
         scan_groups_gathered(r, s, worker, carry);
         return;
     }

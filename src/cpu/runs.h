@@ -45,9 +45,11 @@ static inline uint64_t tally_even_part(uint64_t elements, uint64_t part, uint64_
 /* Boundary k, which is the first or the last one if there are marks. */
 uint64_t tally_stretch_boundary(const tally_stretch *stretch, uint64_t k);
 
-/* Whether a scan of the stretch takes marks of where groups begin, since a call for each would take longer; and whether
- * a processor may foresee how long the groups are (short_choice.c). */
+/* Whether a scan of the stretch takes marks of where groups begin, since a call for each would take longer; whether it
+ * gathers groups, which stretches of a block take side by side; and whether a processor may foresee how long the groups
+ * are (short_choice.c). */
 bool tally_stretch_takes_marks(const tally_cpu_plan *plan, const tally_stretch *stretch);
+bool tally_stretch_gathers(const tally_cpu_plan *plan, const tally_stretch *stretch);
 bool tally_stretch_may_be_foreseen(const tally_cpu_plan *plan, const tally_stretch *stretch);
 
 /* *own = the stretch's part of the group that is handed on: the last piece, or the first in a reverse scan. */

@@ -216,10 +216,7 @@ enum {
     /* Variances take some 7 ns a row of up to eight columns (2 columns of f32 2.96 ns an element, turned 1.91; 4 of f64
      * 1.78 and 2.31; 3 of f32 in 40 rows 3.2 and 4.1). */
     FEW_COLUMNS_OF_MOMENTS = 3,
-    LEAST_TURNED_OF_MOMENTS = 128,
-    /* Fewer rows are folded into accumulators one by one (2 rows of f32 0.8 ns an element, and 1.0; 5 rows 1.0 and
-       0.7). */
-    LEAST_LOGSUMEXP = 4
+    LEAST_TURNED_OF_MOMENTS = 128
 };
 
 /* Input, second input and output of columns that are turned, and one accumulator. */
@@ -308,7 +305,7 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
                                     s->length, acc, result_at(s, element));
         return;
     }
-    if (tally_cpu_scans_logsumexp(plan) && s->extent >= LEAST_LOGSUMEXP) {
+    if (tally_cpu_scans_logsumexp(plan)) {
         tally_cpu_logsumexp_columns(plan, element_at(s, s->x, element), rows, width, s->inner, acc,
                                     result_at(s, element));
         return;
@@ -368,8 +365,10 @@ static void scan_whole_columns(const scan *s, uint64_t group, uint64_t column, u
                                  s->inner, s->index, s->length, worker, NULL, result_at(s, element));
         return;
     }
-    start_columns(s, column, width, acc);
-    scan_columns(s, group, 0, s->extent, column, width, worker, acc);
+    const bool is_alone = starts_from_nothing(s) && tally_cpu_scans_logsumexp(plan) && s->extent <= TALLY_CPU_EXPS_ROWS;
+    if (!is_alone)
+        start_columns(s, column, width, acc);
+    scan_columns(s, group, 0, s->extent, column, width, worker, is_alone ? NULL : acc);
 }
 
 /* All rows, unless they are copied. */

@@ -16,8 +16,8 @@
 size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) {
     const size_t of_blocks = plan->lifted.scan    ? sizeof(tally_cpu_lifted_block)
                              : plan->context.text ? sizeof(tally_text_groups)
-                                                  : tally_cpu_spread_bytes(plan);
-    return most(TALLY_CPU_BATCH * plan->acc_bytes, of_blocks);
+                                                  : 0;
+    return most(most(TALLY_CPU_BATCH * plan->acc_bytes, of_blocks), tally_cpu_spread_bytes(plan));
 }
 
 /* Scans that are not direct take 0.3 to 2 ns an element, so threads share those whose input fits one cache, too. A task
@@ -80,7 +80,7 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
         return;
     }
     if (plan->lifted.scan) {
-        tally_cpu_lifted_scan(plan, x, y, n, index, length, worker, acc, out);
+        tally_cpu_lifted_scan(plan, x, y, n, index, length, stream, worker, acc, out);
         return;
     }
     if (plan->context.text) {

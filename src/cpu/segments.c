@@ -210,7 +210,7 @@ static tally_stretch cut(const segments *s, size_t task) {
         locate(s, ((uint64_t)task + 1) * s->steps, &last, &t.end);
     t.boundaries = last - t.first_result;
     t.first_offset = t.first_result + 1;
-    t.group_start = t.first_result < s->count ? offset_at(s, t.first_result) : t.begin;
+    t.group_start = task && t.first_result < s->count ? offset_at(s, t.first_result) : t.begin;
     t.group_end = last < s->count ? offset_at(s, last + 1) : t.end;
     return t;
 }
@@ -241,11 +241,12 @@ static void scan_task(void *job, size_t task, unsigned worker) {
     bool sound = s->checked || is_sound(s, &stretch);
     _Alignas(64) unsigned char own[TALLY_CPU_ACC_MOST], carry[TALLY_CPU_ACC_MOST];
     const tally_runs runs = sound ? tally_runs_staged(&s->runs, stretch.begin, stretch.end, worker) : s->runs;
-    if (sound)
+    const bool hands_on = sound && task + 1 < s->tasks;
+    if (hands_on)
         tally_stretch_fold(&runs, &stretch, worker, own);
     tally_turn_wait(&s->turn, task);
     memcpy(carry, s->carry, plan->acc_bytes);
-    if (sound)
+    if (hands_on)
         tally_stretch_hand_on(&s->runs, &stretch, own, s->carry);
     tally_turn_pass(&s->turn, task);
     if (sound)

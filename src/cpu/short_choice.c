@@ -1,92 +1,54 @@
-/* Where each of three ways to reduce short groups, and of two to scan them, is the fastest. A scan takes as long
- * whatever the lengths are. Columns are as long as the longest of their groups, so they are for lengths that differ
- * little. A call for each takes long where nobody foresees its end, as in arrays; a processor learns the lengths of a
- * few thousand groups that it meets again and again, and then the same calls take half the time.
+/* Where each way to reduce short groups, and of two to scan them, is the fastest. Scans and trees (group_trees.h) take
+ * as long whatever the lengths are. Columns are as long as the longest of their groups, so they are for lengths that
+ * differ little. A call for each takes long where nobody foresees its end, as in arrays; a processor learns the lengths
+ * of a few thousand groups that it meets again and again, and then the same calls take half the time.
  *
  * Measured on a Zen 5 with AVX-512, one thread, 300,000 elements, ns each as a scan, as columns and by calls, for mean
- * lengths of 3 and of 8:
- *
- * - uniform lengths: largest of f32 0.61, 0.76, 2.0 and 0.40, 0.33, 0.77; products of i32 0.66, 0.77, 0.84 and 0.48,
- *   0.32, 0.68; sumsq of i16 0.42, 0.56, 1.1 and 0.29, 0.34, 0.88;
- * - exponential lengths: largest of f32 0.68, 1.1, 2.1 and 0.41, 0.72, 0.82; products of i32 0.73, 1.6, 1.9 and 0.48,
- *   0.89, 0.98; sumsq of i16 0.43, 1.7, 2.4 and 0.30, 0.88, 1.2; minmax of i64 1.2, 2.1, 3.1 and 0.75, 1.3, 1.9;
- *   variances of f32 1.1, 3.0, 4.4 and 0.6, 1.6, 1.8, of 20 and 32 0.50 and 0.54, and 0.71 and 0.35 by calls.
- *
- * With AVX2 marks take longer: largest of f64 in groups of 3 1.22 as columns and 1.17 as a scan, minmax of i32 1.28 and
- * 1.60. */
+ * lengths of 3 and of 8: sumsq of i16 of uniform lengths 0.42, 0.56, 1.1 and 0.29, 0.34, 0.88, of exponential ones
+ * 0.43, 1.7, 2.4 and 0.30, 0.88, 1.2; variances of f32 1.1, 3.0, 4.4 and 0.6, 1.6, 1.8, of 20 and 32 0.50 and 0.54, and
+ * 0.71 and 0.35 by calls. Largest of f32 as trees 0.45 and 0.24, as columns 1.1 and 0.72, by calls 2.1 and 0.82. */
 #include "cpu/short_choice.h"
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/lifted.h"
+#include "cpu/logsumexp_running.h"
 #include "cpu/runs.h"
+#include "cpu/spread.h"
 
-typedef enum kind { SUM, SQUARE, BXOR, BITS, VALUE, MAGNITUDE, PRODUCT, EXTREMES, PLACE, COUNT, KINDS } kind;
-
-static kind kind_of(tally_monoid monoid) {
-    switch (tally_class_of(monoid)) {
-    case TALLY_CLASS_SUM:
-        return monoid == TALLY_MONOID_sum ? SUM : SQUARE;
-    case TALLY_CLASS_SQUARE:
-        return SQUARE;
-    case TALLY_CLASS_BITS:
-        return monoid == TALLY_MONOID_bxor ? BXOR : BITS;
-    case TALLY_CLASS_MAGNITUDE:
-        return MAGNITUDE;
-    case TALLY_CLASS_TOTAL:
-        return PRODUCT;
-    case TALLY_CLASS_VALUES:
-        return EXTREMES;
-    case TALLY_CLASS_INDEXED:
-        return PLACE;
-    case TALLY_CLASS_COUNT:
-        return COUNT;
-    default:
-        return VALUE;
-    }
-}
-
-/* By the bytes of an element: 1, 2, 4, 8. Floats that are summed are left to trees, whose sum of -0 is 0, and
- * elements that are not zero to their own way (short_groups.c): any of i8 in groups of 3 0.46 ns an element by a scan,
- * 0.40 so. */
+/* By the bytes of an element: 1, 2, 4, 8. Sums, squares and exclusive ors of integers are scanned; with AVX-512 all
+ * others are trees before they are columns (group_trees.h), and elements that are not zero are counted in a way of
+ * their own (short_groups.c). */
 typedef tally_cpu_short_limits limits[4];
-static const limits even_integers[KINDS] = {
-    [SUM] = {{3, 0}, {3, 0}, {14, 0}, {16, 0}},       [SQUARE] = {{6, 24}, {26, 0}, {26, 0}, {22, 0}},
-    [BXOR] = {{40, 0}, {40, 0}, {28, 0}, {26, 0}},    [BITS] = {{20, 0}, {9, 0}, {18, 0}, {20, 0}},
-    [VALUE] = {{24, 0}, {16, 0}, {20, 0}, {20, 0}},   [MAGNITUDE] = {{17, 0}, {10, 0}, {16, 0}, {20, 0}},
-    [PRODUCT] = {{0, 30}, {0, 26}, {4, 22}, {20, 0}}, [EXTREMES] = {{0, 48}, {0, 48}, {0, 48}, {30, 0}},
-    [PLACE] = {{3, 48}, {3, 48}, {5, 48}, {7, 48}}};
-static const limits uneven_integers[KINDS] = {
-    [SUM] = {{6, 0}, {7, 0}, {20, 0}, {26, 0}},         [SQUARE] = {{26, 0}, {26, 0}, {26, 0}, {26, 0}},
-    [BXOR] = {{40, 0}, {40, 0}, {40, 0}, {30, 0}},      [BITS] = {{24, 0}, {22, 0}, {28, 0}, {26, 0}},
-    [VALUE] = {{28, 0}, {22, 0}, {28, 0}, {28, 0}},     [MAGNITUDE] = {{22, 0}, {13, 0}, {26, 0}, {24, 0}},
-    [PRODUCT] = {{13, 40}, {22, 40}, {22, 0}, {28, 0}}, [EXTREMES] = {{0, 48}, {14, 48}, {30, 0}, {30, 0}},
-    [PLACE] = {{7, 48}, {13, 48}, {20, 48}, {26, 0}}};
-static const limits even_floats[KINDS] = {
-    [SQUARE] = {{0, 0}, {0, 16}, {0, 5}, {17, 0}},    [VALUE] = {{0, 0}, {0, 25}, {26, 0}, {22, 0}},
-    [MAGNITUDE] = {{0, 0}, {0, 9}, {4, 24}, {20, 0}}, [PRODUCT] = {{0, 0}, {0, 14}, {4, 18}, {20, 0}},
-    [EXTREMES] = {{0, 0}, {0, 48}, {0, 48}, {0, 48}}, [PLACE] = {{0, 0}, {3, 48}, {4, 48}, {7, 48}}};
-static const limits uneven_floats[KINDS] = {
-    [SQUARE] = {{0, 0}, {8, 0}, {12, 0}, {20, 0}},     [VALUE] = {{0, 0}, {28, 0}, {28, 0}, {28, 0}},
-    [MAGNITUDE] = {{0, 0}, {10, 0}, {25, 0}, {24, 0}}, [PRODUCT] = {{0, 0}, {12, 0}, {13, 0}, {26, 0}},
-    [EXTREMES] = {{0, 0}, {30, 0}, {30, 0}, {28, 0}},  [PLACE] = {{0, 0}, {20, 48}, {20, 48}, {28, 0}}};
+static const limits even_sums = {{3, 0}, {3, 0}, {14, 0}, {16, 0}}, uneven_sums = {{6, 0}, {7, 0}, {20, 0}, {26, 0}};
+static const limits even_squares = {{6, 24}, {26, 0}, {26, 0}, {22, 0}};
+static const limits uneven_squares = {{26, 0}, {26, 0}, {26, 0}, {26, 0}};
+static const limits even_bxor = {{40, 0}, {40, 0}, {28, 0}, {26, 0}};
+static const limits uneven_bxor = {{40, 0}, {40, 0}, {40, 0}, {30, 0}};
+static const limits even_squares_of_floats = {{0, 0}, {0, 16}, {0, 0}, {0, 0}};
+static const limits none = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
 static const limits moments = {{22, 0}, {22, 0}, {22, 0}, {22, 0}};
 static const limits integer_exponentials = {{16, 0}, {16, 0}, {16, 0}, {13, 0}};
 static const limits even_float_exponentials = {{0, 0}, {7, 40}, {6, 40}, {22, 0}};
 static const limits uneven_float_exponentials = {{0, 0}, {32, 0}, {32, 0}, {23, 0}};
 
 static const tally_cpu_short_limits *limits_of(const tally_cpu_plan *plan, bool is_uneven) {
-    const tally_computation *c = &plan->base.computation;
-    const bool is_float = tally_dtype_is_float(c->desc.in);
-    if (c->monoid == TALLY_MONOID_moments)
+    const tally_monoid monoid = plan->base.computation.monoid;
+    const tally_monoid_class kind = tally_class_of(monoid);
+    if (monoid == TALLY_MONOID_moments)
         return moments;
-    if (c->monoid == TALLY_MONOID_logsumexp && is_float)
+    if (monoid == TALLY_MONOID_logsumexp && tally_dtype_is_float(plan->base.computation.desc.in))
         return is_uneven ? uneven_float_exponentials : even_float_exponentials;
-    if (c->monoid == TALLY_MONOID_logsumexp)
+    if (monoid == TALLY_MONOID_logsumexp)
         return integer_exponentials;
+    const bool is_square = kind == TALLY_CLASS_SQUARE || monoid == TALLY_MONOID_sumabs;
     if (tally_dtype_is_float(plan->lifted.type))
-        return (is_uneven ? uneven_floats : even_floats)[kind_of(c->monoid)];
-    return (is_uneven ? uneven_integers : even_integers)[kind_of(c->monoid)];
+        return is_square && !is_uneven ? even_squares_of_floats : none;
+    if (monoid == TALLY_MONOID_bxor)
+        return is_uneven ? uneven_bxor : even_bxor;
+    if (is_square)
+        return is_uneven ? uneven_squares : even_squares;
+    return monoid != TALLY_MONOID_sum ? none : is_uneven ? uneven_sums : even_sums;
 }
 
 tally_cpu_short_limits tally_cpu_short_limits_of(const tally_cpu_plan *plan, tally_cpu_spread_of_lengths lengths) {
@@ -107,8 +69,8 @@ tally_cpu_spread_of_lengths tally_cpu_spread_of(const uint64_t *offsets, size_t 
 /* ---- scans ---- */
 
 static bool is_extreme(const tally_cpu_plan *plan) {
-    const kind found = kind_of(plan->base.computation.monoid);
-    return found == VALUE || found == MAGNITUDE;
+    const tally_monoid_class kind = tally_class_of(plan->base.computation.monoid);
+    return kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_MAGNITUDE;
 }
 
 /* A processor foresees the lengths of thousands of groups that it has met before. With more, calls for each take up to
@@ -149,9 +111,29 @@ static uint64_t short_length(const tally_cpu_plan *plan, const tally_stretch *s)
                                               : NUMBERS;
 }
 
+static bool are_shorter(const tally_stretch *s, uint64_t length) {
+    return s->boundaries > (s->end - s->begin) / length;
+}
+
+/* (Zen 5, ns an element alone and gathered: deviations of f32 in segments of 160, exponential 0.80 and 0.76, of 220
+ * 0.76 and 0.72, of f64 1.12 and 1.11, 0.94 and 1.05; with AVX2 of f32 of 60 1.78 and 1.67, of 100 1.39 and 1.67, of
+ * f64 of 100 1.86 and 1.72, of 200 1.42 and 1.81; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0. With marks
+ * and gathered: means of f32 in segments of 5, 60, 150 0.62, 0.54, 0.51 and 0.48, 0.46, 0.56, of f64 0.63, 0.55, 0.48
+ * and 0.55, 0.54, 0.70.) */
+bool tally_stretch_gathers(const tally_cpu_plan *plan, const tally_stretch *s) {
+    enum { LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SPREAD = 60, WIDE_SPREAD = 120, SPREAD_BY_MASKS = 200 };
+    enum { MEANS = 120, WIDE_MEANS = 60 };
+    const bool is_wide = plan->base.computation.out_bytes > sizeof(float);
+    if (tally_cpu_scans_spread(plan))
+        return are_shorter(s, tally_cpu_has_masks(plan) ? SPREAD_BY_MASKS : is_wide ? WIDE_SPREAD : SPREAD);
+    if (tally_cpu_spreads_means(plan))
+        return are_shorter(s, is_wide ? WIDE_MEANS : MEANS);
+    return tally_cpu_scans_logsumexp(plan) && are_shorter(s, LOGSUMEXP);
+}
+
 bool tally_stretch_takes_marks(const tally_cpu_plan *plan, const tally_stretch *s) {
     /* forward only, and numbered in 32 bits */
     const bool follows = !plan->base.computation.reverse && s->end - s->group_start < INT32_MAX;
-    return plan->lifted.scan && (plan->lifted.parts != TALLY_CPU_PLACE || follows) &&
+    return plan->lifted.scan && !tally_stretch_gathers(plan, s) && (plan->lifted.parts != TALLY_CPU_PLACE || follows) &&
            s->boundaries > (s->end - s->begin) / short_length(plan, s);
 }

@@ -22,7 +22,7 @@ typedef struct groups_block {
 } groups_block;
 
 size_t tally_cpu_spread_bytes(const tally_cpu_plan *plan) {
-    return tally_cpu_scans_spread(plan) ? sizeof(groups_block) : 0;
+    return tally_cpu_scans_spread(plan) || tally_cpu_spreads_means(plan) ? sizeof(groups_block) : 0;
 }
 
 bool tally_cpu_has_spread(const tally_cpu_plan *plan) {
@@ -35,10 +35,19 @@ bool tally_cpu_scans_spread(const tally_cpu_plan *plan) {
     return tally_cpu_has_spread(plan) && plan->base.computation.desc.form == TALLY_INCLUSIVE_SCAN;
 }
 
+bool tally_cpu_spreads_means(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const bool has_groups = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+    return c->desc.op == TALLY_MEAN && c->desc.form == TALLY_INCLUSIVE_SCAN && has_groups &&
+           tally_cpu_has_masks(plan) && !c->exact && !c->rounds_integer && !plan->context.nans && !plan->states &&
+           (tally_dtype_is_float(c->desc.in) || c->in_bytes <= sizeof(uint32_t));
+}
+
 static tally_cpu_spread spread_of(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     return (tally_cpu_spread){.ddof = c->desc.ddof,
                               .root = c->desc.op == TALLY_STD,
+                              .means = c->desc.op == TALLY_MEAN,
                               .reverse = c->reverse,
                               .narrow = c->desc.acc == TALLY_F32 && c->out_bytes <= sizeof(float)};
 }

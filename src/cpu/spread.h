@@ -16,6 +16,9 @@ void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n
 void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
                               uint64_t index, uint64_t length, void *acc, bool acc_counts, void *out);
 
+/* Whether groups of the plan's means are scanned as those of variances: sums of narrow integers are exact in f64. */
+bool tally_cpu_spreads_means(const tally_cpu_plan *plan);
+
 /* Bytes of worker scratch for the next one, or 0. */
 size_t tally_cpu_spread_bytes(const tally_cpu_plan *plan);
 

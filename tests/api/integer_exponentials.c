@@ -55,11 +55,55 @@ static void all_count(void **state) {
     }
 }
 
+/* Columns with tops of their own, side by side, and rows, which are packed or not. */
+static void check_axis(tally_plan *plan, tally_dtype type, size_t extent, size_t inner) {
+    enum { OUTER = 3, MOST_COLUMNS = 3 * 70 };
+    static long double sums[MOST_COLUMNS];
+    double got[MOST_COLUMNS];
+    for (size_t g = 0; g < OUTER; g++)
+        for (size_t j = 0; j < inner; j++) {
+            long double *sum = &sums[g * inner + j];
+            *sum = 0;
+            for (size_t r = 0; r < extent; r++) {
+                const unsigned below = r == (7 * j + g) % extent ? 0 : 1 + (unsigned)((r * 7 + j) % (j % 3 ? 4 : 70));
+                put(type, (g * extent + r) * inner + j, 80 + j % 40 - below);
+                *sum += expl(-(long double)below);
+            }
+        }
+    const tally_args args = {.struct_size = sizeof args,
+                             .shape = {OUTER, extent, inner, 0},
+                             .x = x,
+                             .out = got,
+                             .out_bytes = OUTER * inner * sizeof *got};
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    for (size_t i = 0; i < OUTER * inner; i++) {
+        const long double expected = 80 + (i % inner) % 40 + logl(sums[i]);
+        if (fabsl((long double)got[i] - expected) > 24 * (long double)DBL_EPSILON * expected)
+            fail_msg("column %zu of 3 x %zu x %zu of %s: %.17g instead of %.17Lg", i, extent, inner,
+                     tally_dtype_name(type), got[i], expected);
+    }
+}
+
+static void columns_and_rows_count(void **state) {
+    const size_t widths[] = {1, 2, 7, 31, 32, 33, 70};
+    for (int type = TALLY_I8; type <= TALLY_U64; type++) {
+        tally_desc desc = describe(TALLY_LOGSUMEXP, TALLY_REDUCE, (tally_dtype)type);
+        tally_plan *plan;
+        desc.grouping = TALLY_AXIS;
+        assert_ok(tally_plan_create(*state, &desc, &plan));
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+            for (size_t extent = 1; 3 * extent * widths[w] <= MOST && extent < 300; extent += 1 + extent / 4)
+                check_axis(plan, (tally_dtype)type, extent, widths[w]);
+        tally_plan_destroy(plan);
+    }
+}
+
 int main(void) {
     if (device_is_missing())
         return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_count),
+        cmocka_unit_test(columns_and_rows_count),
     };
     return cmocka_run_group_tests_name("exponentials of integers", tests, open_test_device, close_test_device);
 }

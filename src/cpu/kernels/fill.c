@@ -50,3 +50,11 @@ void PASTE4(tally_cpu_fill, _, TALLY_LEVEL, )(const void *value, size_t bytes, s
         fill_with(pattern, n * bytes, false, to);
     }
 }
+
+void PASTE4(tally_cpu_stream, _, TALLY_LEVEL, )(const void *from, size_t bytes, void *to);
+void PASTE4(tally_cpu_stream, _, TALLY_LEVEL, )(const void *from, size_t bytes, void *to) {
+    if (bytes)
+        stream_bytes(to, from, bytes);
+    else
+        end_stream();
+}

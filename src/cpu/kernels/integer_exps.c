@@ -118,10 +118,88 @@ DEFINE_SUM(8)
 DEFINE_SUM(16)
 DEFINE_SUM(32)
 DEFINE_SUM(64)
-#define SUM(bits) sum_##bits
+/* ---- columns: LANES of them side by side, two rows at a time, whose shares are added as 32 bits ---- */
+
+ALWAYS_INLINE v_u16 column_distances_8(const char *x, size_t bytes, const v_u64 *largest) {
+    const __m256i v = bytes >= LANES ? _mm256_loadu_si256((const __m256i *)(const void *)x)
+                                     : _mm256_maskz_loadu_epi8(_bzhi_u32(UINT32_MAX, (unsigned)bytes), x);
+    const __m256i d = _mm256_sub_epi8(_mm512_castsi512_si256((__m512i)*largest), v);
+    return (v_u16)_mm512_cvtepu8_epi16(_mm256_min_epu8(d, _mm256_set1_epi8(FAR)));
+}
+ALWAYS_INLINE v_u16 column_distances_16(const char *x, size_t bytes, const v_u64 *largest) {
+    return few_16(x, bytes, (v_u16)*largest);
+}
+ALWAYS_INLINE v_u16 column_distances_32(const char *x, size_t bytes, const v_u64 *largest) {
+    return (v_u16)(few_32(x, bytes, (v_u32)largest[0]) | few_32(x + VECTOR_BYTES, behind(bytes), (v_u32)largest[1])
+                                                             << 16);
+}
+
+/* Where the column of a word is: with 32 bits, each second word is of the second vector. */
+ALWAYS_INLINE size_t column_of_word(size_t word, int bits) {
+    return bits == 32 ? word / 2 + word % 2 * (LANES / 2) : word;
+}
+
+static __attribute__((noinline)) void give_columns(const v_i32 sums[TABLES][2], size_t rows, size_t width, int bits,
+                                                   double *to) {
+    int32_t words[TABLES][2][LANES / 2];
+    memcpy(words, sums, sizeof words);
+    const double more = (double)((rows + 1) / 2 * 2 << 15);
+    for (size_t h = 0; h < 2; h++)
+        for (size_t l = 0; l < LANES / 2; l++) {
+            const size_t j = column_of_word(l / 4 * 8 + 4 * h + l % 4, bits);
+            const double sum = (words[0][h][l] + more) * 0x1p-15 +
+                               ((words[1][h][l] + more) * 0x1p-31 +
+                                ((words[2][h][l] + more) * 0x1p-47 + (words[3][h][l] + more) * 0x1p-63));
+            if (j < width)
+                to[j] = sum;
+        }
+}
+
+/* to[j] = the sums of LANES columns, of which 'width' are there. */
+#define DEFINE_COLUMNS(bits)                                                                                           \
+    ALWAYS_INLINE void strip_##bits(const char *x, size_t rows, size_t width, size_t stride, const char *largest,      \
+                                    double *to) {                                                                      \
+        enum { BYTES = bits / 8 };                                                                                     \
+        const size_t bytes = width < LANES ? width * BYTES : ALL;                                                      \
+        v_u64 top[2] = {take(largest, width * BYTES, (v_u64){0}),                                                      \
+                        take(largest + VECTOR_BYTES, behind(width * BYTES), (v_u64){0})};                              \
+        v_i32 sums[TABLES][2] = {{{0}}};                                                                               \
+        const v_u16 none = (v_u16){0} + FAR;                                                                           \
+        for (size_t r = 0; r < rows; r += 2, x += 2 * stride * BYTES) {                                                \
+            const __m512i a = (__m512i)column_distances_##bits(x, bytes, top),                                         \
+                          b = r + 1 < rows ? (__m512i)column_distances_##bits(x + stride * BYTES, bytes, top)          \
+                                           : (__m512i)none;                                                            \
+            UNROLL_8 for (int t = 0; t < TABLES; t++) {                                                                \
+                const __m512i low = _mm512_load_si512(shares[t]), high = _mm512_load_si512(shares[t] + LANES),         \
+                              p = _mm512_permutex2var_epi16(low, a, high),                                             \
+                              q = _mm512_permutex2var_epi16(low, b, high), ones = _mm512_set1_epi16(1);                \
+                sums[t][0] += (v_i32)_mm512_madd_epi16(_mm512_unpacklo_epi16(p, q), ones);                             \
+                sums[t][1] += (v_i32)_mm512_madd_epi16(_mm512_unpackhi_epi16(p, q), ones);                             \
+            }                                                                                                          \
+        }                                                                                                              \
+        v_i32 all[TABLES][2]; /* so that 'sums' stay in registers */                                                   \
+        memcpy(all, sums, sizeof all);                                                                                 \
+        give_columns(all, rows, width, bits, to);                                                                      \
+    }                                                                                                                  \
+    static void columns_##bits(const void *elements, size_t rows, size_t width, size_t stride, const void *largest,    \
+                               double *to) {                                                                           \
+        for (size_t j = 0; j < width; j += LANES)                                                                      \
+            strip_##bits((const char *)elements + j * (bits / 8), rows, width - j, stride,                             \
+                         (const char *)largest + j * (bits / 8), to + j);                                              \
+    }
+DEFINE_COLUMNS(8)
+DEFINE_COLUMNS(16)
+DEFINE_COLUMNS(32)
+#define SUM(bits)     sum_##bits
+#define COLUMNS(bits) columns_##bits
 #else
-#define SUM(bits) NULL
+#define SUM(bits)     NULL
+#define COLUMNS(bits) NULL
 #endif
 
 extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
 tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4] = {SUM(8), SUM(16), SUM(32), SUM(64)};
+
+extern tally_cpu_integer_exps_of_columns *const PASTE4(tally_cpu_integer_exps_of_columns, _, TALLY_LEVEL, )[4];
+tally_cpu_integer_exps_of_columns *const PASTE4(tally_cpu_integer_exps_of_columns, _,
+                                                TALLY_LEVEL, )[4] = {COLUMNS(8), COLUMNS(16), COLUMNS(32), NULL};

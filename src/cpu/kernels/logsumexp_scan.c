@@ -8,11 +8,17 @@
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd_exp.h"
 
-enum { BLOCK = TALLY_CPU_EXPS_BLOCK, LANES = LANES_OF(s_f64) };
+enum { BLOCK = TALLY_CPU_EXPS_BLOCK, ROWS = TALLY_CPU_EXPS_ROWS, LANES = LANES_OF(s_f64) };
+
+/* Whole numbers are looked up to 63 below the largest; sums are not below e^-NEAR, about LEAST_SUM, or groups have no
+ * others. */
+enum { NEAR = 16, MOST_DISTANCE = 60 };
+#define LEAST_SUM 0x1p-23
+#define MOST_SUM  0x1p60
 
 typedef s_f32 half_f32 __attribute__((vector_size(sizeof(v_f64) / 2)));
 
-ALWAYS_INLINE v_f32 narrowed(const v_f64 *x) {
+ALWAYS_INLINE v_f32 narrowed_f32(const v_f64 *x) {
     half_f32 halves[2];
     v_f32 v;
     for (int h = 0; h < 2; h++)
@@ -20,21 +26,43 @@ ALWAYS_INLINE v_f32 narrowed(const v_f64 *x) {
     memcpy(&v, halves, sizeof v);
     return v;
 }
-ALWAYS_INLINE void widened(v_f32 x, v_f64 *v) {
+ALWAYS_INLINE void widened_f32(v_f32 x, v_f64 *v) {
     half_f32 halves[2];
     memcpy(halves, &x, sizeof x);
     for (int h = 0; h < 2; h++)
         v[h] = __builtin_convertvector(halves[h], v_f64);
 }
+ALWAYS_INLINE v_f64 narrowed_f64(const v_f64 *x) {
+    return *x;
+}
+ALWAYS_INLINE void widened_f64(v_f64 x, v_f64 *v) {
+    *v = x;
+}
+
+/* Largest elements and sums of a vector of columns out of accumulators, and back. */
+ALWAYS_INLINE void take_pairs(const double *acc, v_f64 *largest, v_f64 *sum) {
+    v_f64 low, high;
+    memcpy(&low, acc, sizeof low);
+    memcpy(&high, acc + LANES, sizeof high);
+    *largest = every_second_f64(low, high, 0);
+    *sum = every_second_f64(low, high, 1);
+}
+ALWAYS_INLINE void put_pairs(v_f64 largest, v_f64 sum, double *acc) {
+    const v_f64 low = in_turns_f64(largest, sum, false), high = in_turns_f64(largest, sum, true);
+    memcpy(acc, &low, sizeof low);
+    memcpy(acc + LANES, &high, sizeof high);
+}
 
 #if defined(__AVX512F__)
 #define add_log_f64(above, x) ((above) + log_f64(x, false))
+#define add_log_f32(above, x) log_of_parts_f32(above, (v_f32){0}, x)
 #else
-/* above + log(x), as plain_log has it. */
-ALWAYS_INLINE v_f64 add_log_f64(v_f64 above, v_f64 x) {
+/* log(m) of normal numbers 2^k m, as plain_log has it; k is added to *octaves. */
+ALWAYS_INLINE v_f64 log_of_share_f64(v_f64 x, bool is_near, v_f64 *octaves) {
+    (void)is_near;
     const v_f64 zero = {0}, one = zero + 1.0;
     const v_u64 up = (v_u64)x - 0x3fe6a09e667f3bcd + (1ull << 62), k = (up >> 52) - 1024;
-    const v_f64 m = (v_f64)((v_u64)x - (k << 52)), exponent = (v_f64)(k + 0x4338000000000000) - 0x1.8p52;
+    const v_f64 m = (v_f64)((v_u64)x - (k << 52));
     const v_f64 s = (m - one) / (m + one), z = s * s;
     v_f64 sum = add_product_f64(zero + 0x1.39fe606542dbap-3, zero + 0x1.2b584aae78c14p-3, z);
     sum = add_product_f64(zero + 0x1.7462b4ab2ef6cp-3, sum, z);
@@ -42,25 +70,77 @@ ALWAYS_INLINE v_f64 add_log_f64(v_f64 above, v_f64 x) {
     sum = add_product_f64(zero + 0x1.2492492df148dp-2, sum, z);
     sum = add_product_f64(zero + 0x1.99999999952e2p-2, sum, z);
     sum = add_product_f64(zero + 0x1.5555555555558p-1, sum, z);
-    const v_f64 value = above + (exponent * LN2_HIGH + (2 * s + (s * z * sum + exponent * LN2_LOW)));
-    return SELECT_LANES(f64, (x == zero), zero - (double)INFINITY, value);
+    *octaves += (v_f64)(k + 0x4338000000000000) - 0x1.8p52;
+    return 2 * s + s * z * sum;
+}
+ALWAYS_INLINE v_f64 log_f64(v_f64 x, bool is_near) {
+    v_f64 k = {0};
+    const v_f64 log = log_of_share_f64(x, is_near, &k);
+    return k * LN2_HIGH + (log + k * LN2_LOW);
+}
+ALWAYS_INLINE v_f64 add_log_f64(v_f64 above, v_f64 x) {
+    const v_f64 zero = {0};
+    return SELECT_LANES(f64, (x == zero), zero - (double)INFINITY, above + log_f64(x, false));
 }
 ALWAYS_INLINE v_f64 log_or_itself_f64(v_f64 value, v_f64 x) {
     return SELECT_LANES(f64, (x == x), value, (v_f64){0} + (double)NAN);
 }
-ALWAYS_INLINE v_f32 add_log_f32(v_f32 above, v_f32 x) {
-    v_f64 a[2], b[2];
-    widened(above, a);
-    widened(x, b);
-    for (int h = 0; h < 2; h++)
-        a[h] = log_or_itself_f64(add_log_f64(a[h], b[h]), b[h]);
-    return narrowed(a);
+/* The same in floats, with an error of 2^-25 and two roundings. */
+ALWAYS_INLINE v_f32 log_of_parts_f32(v_f32 above, v_f32 octaves, v_f32 x) {
+    const v_f32 zero = {0}, one = zero + 1.0f;
+    const v_u32 up = ((v_u32)x - 0x3f3504f3) & 0xff800000;
+    const v_f32 m = (v_f32)((v_u32)x - up), k = octaves + __builtin_convertvector((v_i32)up, v_f32) * 0x1p-23f;
+    const v_f32 s = (m - one) / (m + one), z = s * s;
+    v_f32 sum = add_product_f32(zero + 0x1.997c20p-2f, zero + 0x1.2ee8dep-2f, z);
+    sum = add_product_f32(zero + 0x1.55555cp-1f, sum, z);
+    return above + (k * 0x1.62e4p-1f + (2 * s + add_product_f32(k * 0x1.7f7d1cp-20f, s * z, sum)));
 }
-#define log_or_itself_f32(value, x) (value)
+ALWAYS_INLINE v_f32 log_of_octaves_f32(v_f32 octaves, v_f32 x) {
+    return log_of_parts_f32((v_f32){0}, octaves, x);
+}
+#define add_log_f32(above, x) log_of_parts_f32(above, (v_f32){0}, x)
 #endif
 
-#define NEAR_f32 8
-#define NEAR_f64 16
+/* top + log(1 + t) for 0 <= t <= MOST_SHARE, by polynomials interpolated at Chebyshev's points, to 2^-28 and 2^-56 */
+#define MOST_SHARE_f32 0x1p-4f
+#define MOST_SHARE_f64 0x1p-5
+ALWAYS_INLINE v_f32 add_log_near_1_f32(v_f32 top, v_f32 t) {
+    const v_f32 zero = {0};
+    v_f32 sum = add_product_f32(zero + 0x1.546bcp-2f, zero - 0x1.d03f66p-3f, t);
+    sum = add_product_f32(zero - 0x1.fffd1cp-2f, sum, t);
+    sum = add_product_f32(zero + 1.0f, sum, t);
+    return add_product_f32(top, sum, t);
+}
+ALWAYS_INLINE v_f64 add_log_near_1_f64(v_f64 top, v_f64 t) {
+    const v_f64 zero = {0};
+    v_f64 sum = add_product_f64(zero - 0x1.543839b7f718fp-3, zero + 0x1.0a263e3042705p-3, t);
+    sum = add_product_f64(zero + 0x1.999394baeeeaap-3, sum, t);
+    sum = add_product_f64(zero - 0x1.ffffef3b752efp-3, sum, t);
+    sum = add_product_f64(zero + 0x1.5555554a2fe48p-2, sum, t);
+    sum = add_product_f64(zero - 0x1.fffffffffa6f6p-2, sum, t);
+    sum = add_product_f64(zero + 0x1.ffffffffffffcp-1, sum, t);
+    return add_product_f64(top, sum, t);
+}
+
+/* The logarithm of a sum that is relative to 2^octaves, or to e^above of whole numbers, is *large + what is returned:
+ * so of doubles it is rounded once where it is large, and what the product with ln(2) has lost is not. */
+ALWAYS_INLINE v_f64 split_log_f64(v_f64 sum, v_f64 octaves, v_f64 above, bool are_whole, v_f64 *large) {
+    *large = above;
+    if (are_whole)
+        return log_f64(sum, false);
+    const v_f64 log = log_of_share_f64(sum, false, &octaves);
+    *large = octaves * LN2;
+    return log + rests_of_octaves(octaves);
+}
+ALWAYS_INLINE v_f32 split_log_f32(v_f32 sum, v_f32 octaves, v_f32 above, bool are_whole, v_f32 *large) {
+    (void)are_whole;
+    *large = above;
+    return log_of_octaves_f32(octaves, sum);
+}
+#define whole_log_f64(large, small) ((large) + (small))
+#define whole_log_f32(large, small) (small)
+
+#define SELECT_OF(tag, mask, yes, no) SELECT_LANES(tag, mask, yes, no)
 
 #define LANE f32
 #define BITS 32
@@ -70,6 +150,10 @@ ALWAYS_INLINE v_f32 add_log_f32(v_f32 above, v_f32 x) {
 #define LANE f64
 #define BITS 64
 #include "cpu/kernels/running_exps.h"
+
+/* largest + log(sum), also of sums that are 0 or not finite */
+#define result_f32(largest, sum) log_or_itself_f32(add_log_f32(largest, sum), sum)
+#define result_f64(largest, sum) log_or_itself_f64(add_log_f64(largest, sum), sum)
 
 /* results[k] = largest[k] + log(sums[k]), in whole vectors; results may be either. */
 static void give_apart(const double *largest, const double *sums, size_t n, double *results) {
@@ -115,71 +199,6 @@ static void apart(double *x, const uint32_t *numbers, size_t n, bool exclusive, 
 
 /* ---- columns ---- */
 
-/* Largest elements and sums of a vector of columns out of accumulators, and back. */
-ALWAYS_INLINE void take_pairs(const double *acc, v_f64 *largest, v_f64 *sum) {
-    v_f64 low, high;
-    memcpy(&low, acc, sizeof low);
-    memcpy(&high, acc + LANES, sizeof high);
-    *largest = every_second_f64(low, high, 0);
-    *sum = every_second_f64(low, high, 1);
-}
-ALWAYS_INLINE void put_pairs(v_f64 largest, v_f64 sum, double *acc) {
-    const v_f64 low = in_turns_f64(largest, sum, false), high = in_turns_f64(largest, sum, true);
-    memcpy(acc, &low, sizeof low);
-    memcpy(acc + LANES, &high, sizeof high);
-}
-
-enum { WIDE = LANES_OF(s_f32) };
-/* A vector of columns, of which the first 'width' count. False, and nothing is done, if elements of one are too far
- * apart or not finite. */
-ALWAYS_INLINE bool strip_f32(const e_f32 *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
-                             double *acc, e_f32 *out) {
-    const ptrdiff_t down = reverse ? -(ptrdiff_t)stride : (ptrdiff_t)stride;
-    const e_f32 *row = x + (reverse ? (rows - 1) * stride : 0);
-    e_f32 *to = out + (row - x);
-    v_f64 top[2], sum[2], now[2];
-    for (int h = 0; h < 2; h++)
-        take_pairs(acc + h * 2 * LANES, &top[h], &sum[h]);
-    const bool has_sums = any_bit((v_u64)sum[0] | (v_u64)sum[1]);
-    v_f32 largest = narrowed(top), own = {0};
-    const v_f32 first = exclusive && has_sums ? largest : larger_f32(take_f32(row, width, 0), largest);
-    for (size_t r = 0; r < rows; r++)
-        largest = larger_f32(take_f32(x + r * stride, width, 0), largest);
-    if (any_bit((v_u64) ~(largest - first < (v_f32){0} + NEAR_f32)))
-        return false;
-    widened(largest, now);
-    for (int h = 0; has_sums && h < 2; h++)
-        sum[h] *= shifted_exp_f64(top[h], now[h]);
-    const v_f32 base = narrowed(sum);
-    for (size_t r = 0; r < rows; r++, row += down, to += down) {
-        const v_f32 before = own;
-        own += exp_of_difference_f32(take_f32(row, width, 0), largest);
-        put_f32(result_f32(largest, base + (exclusive ? before : own)), width, to);
-    }
-    widened(own, top);
-    for (int h = 0; h < 2; h++)
-        put_pairs(now[h], sum[h] + top[h], acc + h * 2 * LANES);
-    return true;
-}
-
-static size_t columns_f32(const void *elements, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
-                          double *acc, void *target) {
-    const e_f32 *x = elements;
-    e_f32 *out = target;
-    size_t j = 0;
-    for (; j + WIDE <= width; j += WIDE)
-        if (!strip_f32(x + j, rows, WIDE, stride, reverse, exclusive, acc + 2 * j, out + j))
-            return j;
-    if (j < width) {
-        double few[2 * WIDE] = {0};
-        memcpy(few, acc + 2 * j, 2 * (width - j) * sizeof *few);
-        if (!strip_f32(x + j, rows, width - j, stride, reverse, exclusive, few, out + j))
-            return j;
-        memcpy(acc + 2 * j, few, 2 * (width - j) * sizeof *few);
-    }
-    return width;
-}
-
 /* An element takes one exponential, as in scan_apart: of the sum so far, or its own. */
 static void columns_apart(double *x, size_t rows, size_t width, bool reverse, bool exclusive, double *acc) {
     const v_f64 one = (v_f64){0} + 1.0;
@@ -207,18 +226,23 @@ static void columns_apart(double *x, size_t rows, size_t width, bool reverse, bo
 
 #if defined(__AVX512F__)
 #define DEFINE_FEW(tag, lane, TAKE, larger, exponential, to_lane)                                                      \
+    ALWAYS_INLINE void few_strip_##tag(const e_##tag *x, size_t rows, size_t count, size_t stride, e_##lane *to) {     \
+        v_##tag largest = TAKE(x, count);                                                                              \
+        v_##lane sum = {0};                                                                                            \
+        for (size_t r = 1; r < rows; r++)                                                                              \
+            largest = larger(TAKE(x + r * stride, count), largest);                                                    \
+        for (size_t r = 0; r < rows; r++)                                                                              \
+            sum += exponential(TAKE(x + r * stride, count), largest);                                                  \
+        put_##lane(result_##lane(to_lane(largest), sum), count, to);                                                   \
+    }                                                                                                                  \
     static void few_##tag(const void *elements, size_t rows, size_t width, size_t stride, void *target) {              \
         const e_##tag *const x = elements;                                                                             \
-        for (size_t j = 0; j < width; j += LANES_OF(s_##lane)) {                                                       \
-            const size_t count = width - j;                                                                            \
-            v_##tag largest = TAKE(x + j, count);                                                                      \
-            v_##lane sum = {0};                                                                                        \
-            for (size_t r = 1; r < rows; r++)                                                                          \
-                largest = larger(TAKE(x + r * stride + j, count), largest);                                            \
-            for (size_t r = 0; r < rows; r++)                                                                          \
-                sum += exponential(TAKE(x + r * stride + j, count), largest);                                          \
-            put_##lane(result_##lane(to_lane(largest), sum), count, (e_##lane *)target + j);                           \
-        }                                                                                                              \
+        e_##lane *const to = target;                                                                                   \
+        size_t j = 0;                                                                                                  \
+        for (; j + LANES_OF(s_##lane) <= width; j += LANES_OF(s_##lane))                                               \
+            few_strip_##tag(x + j, rows, LANES_OF(s_##lane), stride, to + j);                                          \
+        if (j < width)                                                                                                 \
+            few_strip_##tag(x + j, rows, width - j, stride, to + j);                                                   \
     }
 #define TAKE_f32(x, n) take_f32(x, n, 0)
 #define TAKE_i64(x, n) ((v_i64)take_f64((const e_f64 *)(x), n, 0))
@@ -239,6 +263,7 @@ const tally_cpu_running_exps PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ) = 
     .groups_f64 = groups_f64,
     .apart = apart,
     .columns_f32 = columns_f32,
+    .columns_f64 = columns_f64,
     .columns_apart = columns_apart,
     .few_f32 = FEW(f32),
     .few_i64 = FEW(i64),

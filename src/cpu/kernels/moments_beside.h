@@ -337,12 +337,24 @@ ALWAYS_INLINE void add_elements(v_f64 x, v_u64 *heads, bool narrow, lane_sums *s
     *squares = narrow ? s->own_squares : add_where_open(s->still_open, s->squares, s->own_squares);
 }
 
-ALWAYS_INLINE void end_tile(bool narrow, lane_sums *s) {
+/* The same of sums alone, which have no payload. */
+ALWAYS_INLINE void add_to_sums(v_f64 x, v_u64 *heads, bool narrow, lane_sums *s, v_f64 *all) {
+    const open_lanes open = open_of(*heads);
+    *heads >>= 1;
+    s->own = add_where_open(open, s->own, x);
+    s->number = add_where_open(open, s->number, (v_f64){0} + 1.0);
+    s->still_open &= open;
+    *all = narrow ? s->own : add_where_open(s->still_open, s->sum, s->own);
+    *all = SELECT_LANES(f64, (*all == *all), *all, (v_f64){0} + (double)NAN);
+}
+
+ALWAYS_INLINE void end_tile(bool narrow, bool means, lane_sums *s) {
     if (!narrow) {
         s->sum = add_where_open(s->still_open, s->sum, s->own);
         s->squares = add_where_open(s->still_open, s->squares, s->own_squares);
         s->own = s->own_squares = (v_f64){0};
-        rebase_lanes(s);
+        if (!means)
+            rebase_lanes(s);
     }
     s->still_open = ALL_OPEN;
 }
@@ -353,7 +365,7 @@ ALWAYS_INLINE void go_on(size_t n, size_t *at) {
 }
 
 ALWAYS_INLINE bool scan_groups_beside(const void *x, const uint64_t *bits, size_t n, double ddof, bool root,
-                                      bool narrow, void *out) {
+                                      bool narrow, bool means, void *out) {
     size_t at[LANES + 1], ends[LANES], left[LANES] = {0}, shortest;
     const size_t longest = cut_at_heads(bits, n, at, &shortest);
     memcpy(ends, at + 1, sizeof ends);
@@ -371,12 +383,18 @@ ALWAYS_INLINE bool scan_groups_beside(const void *x, const uint64_t *bits, size_
         take_tile(x, at, narrow, tile);
         UNROLL_8 for (size_t k = 0; k < LANES; k++) {
             v_f64 all, squares;
+            if (means) {
+                add_to_sums(tile[k], &heads, narrow, &s, &all);
+                tile[k] = narrow ? near_quotient(all, s.number) : all;
+                by[k] = s.number;
+                continue;
+            }
             add_elements(tile[k], &heads, narrow, &s, &all, &squares);
             const v_f64 m = add_product_f64(-(all * all), squares, s.number); /* moment, if it is finite */
             wrong = add_product_f64(wrong, m, (v_f64){0});
             divide_later(larger_f64(m, (v_f64){0}), s.number, ddof, narrow, &tile[k], &by[k]);
         }
-        end_tile(narrow, &s);
+        end_tile(narrow, means, &s);
         if (whole)
             give_tile(tile, by, at, root, narrow, out);
         else
@@ -436,7 +454,7 @@ ALWAYS_INLINE bool reduce_groups_beside(const void *x, const uint64_t *bits, siz
             memcpy(after[0] + (r + k + 1) * LANES, &all, sizeof all);
             memcpy(after[1] + (r + k + 1) * LANES, &all_squares, sizeof all_squares);
         }
-        end_tile(narrow, &s);
+        end_tile(narrow, false, &s);
         go_on(n, at);
     }
     for (size_t l = 0, i = 0; l < LANES; l++)

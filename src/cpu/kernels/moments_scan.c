@@ -7,12 +7,14 @@
  * bits can spare ten. */
 #include <math.h>
 
-#include "cpu/kernels/means_beside.h"
 #include "cpu/kernels/moments_beside.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
 #include "cpu/kernels/simd_quotient.h"
+#if !defined(__AVX512BW__) /* which has running_sums.c */
+#include "cpu/kernels/means_beside.h"
+#endif
 
 /* ---- a run ---- */
 
@@ -93,6 +95,10 @@ static size_t moments(const void *x, size_t n, tally_cpu_spread how, tally_cpu_m
     return n;
 }
 
+#if defined(__AVX512BW__)
+#define MEANS NULL
+#else
+#define MEANS means
 static size_t means(const void *x, size_t n, bool narrow, double count, double *sum, void *out) {
     const size_t bytes = narrow ? sizeof(float) : sizeof(double), whole = n - n % TILE;
     for (size_t done = 0, block; done < whole; done += block) {
@@ -107,6 +113,7 @@ static size_t means(const void *x, size_t n, bool narrow, double count, double *
     }
     return whole;
 }
+#endif
 
 /* ---- short groups ---- */
 
@@ -118,10 +125,15 @@ static void give_none_of_groups(const uint64_t *bits, size_t n, double ddof, boo
     }
 }
 
-#define SCAN_GROUPS(narrow) scan_groups_beside(x, bits, n, how.ddof, how.root, narrow, out)
+#define SCAN_GROUPS(narrow) scan_groups_beside(x, bits, n, how.ddof, how.root, narrow, false, out)
+#define MEAN_GROUPS(narrow) scan_groups_beside(x, bits, n, 0, false, narrow, true, out)
 static bool moments_of_groups(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out) {
     uint64_t bits[HEAD_WORDS + 2];
     gather_heads(heads, n, bits);
+#if defined(__AVX512F__)
+    if (how.means)
+        return how.narrow ? MEAN_GROUPS(true) : MEAN_GROUPS(false);
+#endif
     if (how.narrow ? !SCAN_GROUPS(true) : !SCAN_GROUPS(false))
         return false;
     if (how.ddof > 0)
@@ -324,6 +336,7 @@ static bool moments_of_few_rows(const double *x, size_t rows, size_t width, tall
 
 extern const tally_cpu_running_exps PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, );
 void PASTE4(tally_cpu_fill, _, TALLY_LEVEL, )(const void *value, size_t bytes, size_t n, bool stream, void *to);
+void PASTE4(tally_cpu_stream, _, TALLY_LEVEL, )(const void *from, size_t bytes, void *to);
 uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, bool reverse, uint64_t first,
                                                     uint64_t before, uint64_t *counts);
 tally_cpu_number_groups PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, );
@@ -340,37 +353,52 @@ tally_cpu_count PASTE4(tally_cpu_count, _, TALLY_LEVEL, );
 #endif
 tally_cpu_order PASTE4(tally_cpu_order, _, TALLY_LEVEL, );
 tally_cpu_trees_for PASTE4(tally_cpu_trees, _, TALLY_LEVEL, );
+#if defined(__AVX512BW__)
+tally_cpu_count_groups PASTE4(tally_cpu_count_groups, _, TALLY_LEVEL, );
+#define COUNT_GROUPS PASTE4(tally_cpu_count_groups, _, TALLY_LEVEL, )
+#else
+#define COUNT_GROUPS NULL
+#endif
 tally_cpu_first_equal_for PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, );
 extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
+extern tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+extern tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
 extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
+extern tally_cpu_integer_exps_of_columns *const PASTE4(tally_cpu_integer_exps_of_columns, _, TALLY_LEVEL, )[4];
 
 extern tally_cpu_minmax_columns *const PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 extern tally_cpu_places_of_columns *const PASTE4(tally_cpu_places, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
-const tally_cpu_scans PASTE4(tally_cpu_scans, _,
-                             TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
-                                               .moments = moments,
-                                               .moments_of_columns = moments_of_columns,
-                                               .moments_of_few_rows = moments_of_few_rows,
-                                               .scan_of_few_rows = scan_of_few_rows,
-                                               .reduce_groups = reduce_groups,
-                                               .means = means,
-                                               .moments_of_groups = moments_of_groups,
-                                               .running_exps = &PASTE4(tally_cpu_running_exps, _, TALLY_LEVEL, ),
-                                               .integer_exps = PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, ),
-                                               .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
-                                               .number_groups = PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, ),
-                                               .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, ),
-                                               .lift_narrow = PASTE4(tally_cpu_lift_narrow, _, TALLY_LEVEL, ),
-                                               .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
-                                               .trees = PASTE4(tally_cpu_trees, _, TALLY_LEVEL, ),
-                                               .first_equal = PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, ),
-                                               .truths = PASTE4(tally_cpu_truths, _, TALLY_LEVEL, ),
-                                               .magnitudes = PASTE4(tally_cpu_magnitudes, _, TALLY_LEVEL, ),
-                                               .count = COUNT,
-                                               .order = PASTE4(tally_cpu_order, _, TALLY_LEVEL, ),
-                                               .follow = PASTE4(tally_cpu_follow, _, TALLY_LEVEL, ),
-                                               .minmax = PASTE4(tally_cpu_minmax_columns, _, TALLY_LEVEL, ),
-                                               .places = PASTE4(tally_cpu_places, _, TALLY_LEVEL, )};
+const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
+    .fill = PASTE4(tally_cpu_fill,
+    .moments = moments,
+    .moments_of_columns = moments_of_columns,
+    .moments_of_few_rows = moments_of_few_rows,
+    .scan_of_few_rows = scan_of_few_rows,
+    .reduce_groups = reduce_groups,
+    .means = MEANS,
+    .moments_of_groups = moments_of_groups,
+    .running_exps = &PASTE4(tally_cpu_running_exps,
+    .integer_exps = PASTE4(tally_cpu_integer_exps,
+    .integer_exps_of_columns = PASTE4(tally_cpu_integer_exps_of_columns,
+    .number = PASTE4(tally_cpu_number,
+    .number_groups = PASTE4(tally_cpu_number_groups,
+    .lift_32 = PASTE4(tally_cpu_lift_32,
+    .lift_narrow = PASTE4(tally_cpu_lift_narrow,
+    .narrow = PASTE4(tally_cpu_narrow_scan,
+    .sums = PASTE4(tally_cpu_running_sums,
+    .wide_sums = PASTE4(tally_cpu_wide_sums,
+    .stream = PASTE4(tally_cpu_stream,
+    .trees = PASTE4(tally_cpu_trees,
+    .first_equal = PASTE4(tally_cpu_first_equal,
+    .truths = PASTE4(tally_cpu_truths,
+    .count_groups = COUNT_GROUPS,
+    .magnitudes = PASTE4(tally_cpu_magnitudes,
+    .count = COUNT,
+    .order = PASTE4(tally_cpu_order,
+    .follow = PASTE4(tally_cpu_follow,
+    .minmax = PASTE4(tally_cpu_minmax_columns,
+    .places = PASTE4(tally_cpu_places};

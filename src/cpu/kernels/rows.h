@@ -100,8 +100,10 @@ ALWAYS_INLINE uint32_t NAME(add_eight)(const tree *t, const E_T *x, const uint64
                 left_out |= longer & -longer;
                 continue;
             }
-            for (; n > LANES; n -= LANES, from += LANES)
+            for (; n > LANES; n -= LANES, from += LANES) {
+                NOT_IN_VECTORS(n); /* nor in a copy for each possible round */
                 sum += LOAD(from);
+            }
             const uint64_t last = _bzhi_u64(UINT64_MAX, (unsigned)n);
             whole[r] = (v_u8)(sum + NAME(some_elements)(from, &last));
         }

@@ -134,58 +134,22 @@ ALWAYS_INLINE bool NAME(is_settled_)(tally_monoid m, L_V x, L_V before) {
     return !any_bit((v_u64)NAME(scan_combine_)(m, before, x) ^ (v_u64)before);
 }
 
-ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
-                                       L_V *before, O_T *out) {
-    for (size_t k = 0; k < vectors; k++) {
-        size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
-        L_V v = LOAD(x + i);
-        bool exclusive = how.exclusive;
-        if (SETTLES(m)) { /* what follows is rare, and need not be there for either form */
-            if (NAME(is_settled_)(m, v, *before)) {
-                memcpy(out + i, before, sizeof v);
-                continue;
-            }
-            NOT_IN_VECTORS(exclusive);
-        }
-        v = NAME(scan_vector_)(m, how.reverse ? REVERSED(v) : v, exclusive, before);
-        if (how.reverse)
-            v = REVERSED(v);
-        memcpy(out + i, &v, sizeof v);
-    }
-}
-
-/* The same through a buffer in the first-level cache, from which the output is streamed. The output may begin at any
- * address; only an element's position in the group decides its lane, so the bits do not depend on addresses. */
-enum { NAME(BUFFER_) = 4096 / sizeof(L_T) };
-typedef void NAME(scan_function_)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
-
-ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
-                                         L_V *before, O_T *out) {
-    const size_t most = NAME(BUFFER_) / LANES;
-    L_V buffer[NAME(BUFFER_) / LANES];
-    for (size_t done = 0; done < vectors; done += most) {
-        size_t block = vectors - done < most ? vectors - done : most;
-        size_t at = (how.reverse ? vectors - done - block : done) * LANES;
-        if (how.ahead)
-            fetch_bytes((const char *)(x + at) + how.ahead, block * LANES * sizeof(E_T));
-        NAME(scan_vectors_)(m, x + at, block, how, before, (O_T *)buffer);
-        stream_bytes(out + at, buffer, block * sizeof *buffer);
-    }
-    end_stream();
-}
+#include "cpu/kernels/scan_vectors.h"
 
 /* Whole vectors from where the scan begins, then the rest: a few elements one by one, more as a vector. (Zen 5, rows of
  * 30 f32 0.21 ns an element one by one, 0.10 so; of 20 0.15 and 0.16.) */
 enum { NAME(FEW_) = 3 };
-ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu_scan_options how, L_T start,
-                               O_T *out) {
+ALWAYS_INLINE void NAME(scan_)(tally_monoid m, NAME(blocks_function_) * by_blocks, const E_T *x, size_t n,
+                               tally_cpu_scan_options how, L_T start, O_T *out) {
     size_t vectors = n / LANES, rest = n % LANES;
     size_t vectors_at = how.reverse ? rest : 0, rest_at = how.reverse ? 0 : n - rest;
     L_V before = SPLAT(start);
+    if (vectors < NAME(LEAST_VECTORS_)) /* not in a part that is streamed: the bits would depend on it */
+        by_blocks = NULL;
     if (how.stream)
-        NAME(stream_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
+        NAME(stream_vectors_)(m, by_blocks, x + vectors_at, vectors, how, &before, out + vectors_at);
     else
-        NAME(scan_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
+        NAME(scan_vectors_)(m, by_blocks, x + vectors_at, vectors, how, &before, out + vectors_at);
 #if defined(__AVX512BW__)
     if (!how.reverse && sizeof(E_T) == sizeof(L_T) && rest > NAME(FEW_)) {
         v_u64 bytes;
@@ -418,18 +382,20 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(shared_) shared, con
 
 /* The forward scans have code of their own; reverse scans, and those that settle, decide in the loop. */
 #define DEFINE_SCAN(name)                                                                                              \
+    DEFINE_BLOCKS(name)                                                                                                \
     static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc,    \
                                               void *out) {                                                             \
+        enum { SETTLES_IN_LOOP = SETTLES(TALLY_MONOID_##name) };                                                       \
         const L_T start = (L_T) * (const A_T *)acc;                                                                    \
         if (how.reverse)                                                                                               \
             NAME(scan_)                                                                                                \
-        (TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){true, how.exclusive, how.stream, how.ahead}, start, out); \
-        else if (how.exclusive || SETTLES(TALLY_MONOID_##name)) NAME(scan_)(                                           \
-            TALLY_MONOID_##name, x, n,                                                                                 \
-            (tally_cpu_scan_options){false, !SETTLES(TALLY_MONOID_##name) || how.exclusive, how.stream, how.ahead},    \
-            start, out);                                                                                               \
-        else NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){false, false, how.stream, how.ahead},     \
-                         start, out);                                                                                  \
+        (TALLY_MONOID_##name, BLOCKS_OF(name), x, n,                                                                   \
+         (tally_cpu_scan_options){true, how.exclusive, how.stream, how.ahead}, start, out);                            \
+        else if (how.exclusive || SETTLES_IN_LOOP) NAME(scan_)(                                                        \
+            TALLY_MONOID_##name, BLOCKS_OF(name), x, n,                                                                \
+            (tally_cpu_scan_options){false, !SETTLES_IN_LOOP || how.exclusive, how.stream, how.ahead}, start, out);    \
+        else NAME(scan_)(TALLY_MONOID_##name, BLOCKS_OF(name), x, n,                                                   \
+                         (tally_cpu_scan_options){false, false, how.stream, how.ahead}, start, out);                   \
     }                                                                                                                  \
     DEFINE_SHARED(name)                                                                                                \
     NOT_INLINED PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
@@ -476,6 +442,8 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(shared_) shared, con
 #undef SCAN_maxabs
 #undef DEFINE_SCAN
 #undef DEFINE_GROUPS
+#undef DEFINE_BLOCKS
+#undef BLOCKS_OF
 #undef DEFINE_SHARED
 #undef SHARED_OF
 #undef SCAN_PLANES

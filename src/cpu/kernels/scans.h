@@ -11,10 +11,11 @@ typedef struct tally_cpu_moments {
 } tally_cpu_moments;
 
 /* Running variances, or deviations if 'root'. 'ddof' is subtracted from the number of elements. 'narrow': elements and
- * results are f32 or less, and results have no more bits than that and some. */
+ * results are f32 or less, and results have no more bits than that and some. 'means': these instead, in groups only,
+ * and only with AVX-512. */
 typedef struct tally_cpu_spread {
     double ddof;
-    bool root, reverse, narrow;
+    bool root, reverse, narrow, means;
 } tally_cpu_spread;
 
 enum { TALLY_CPU_GROUPS_BLOCK = 16384 }; /* elements of groups that are scanned side by side */
@@ -30,6 +31,19 @@ typedef struct tally_cpu_moments_strip {
 /* to[i] = x[i] lifted: the lowest 32 bits of integers, f32 of floats. There is room for a vector behind 'to' */
 typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, void *to);
 
+/* Running sums, from elements to results; y: of products with its elements. before[0], an f64 or an integer of 64 bits,
+ * is the sum before them, and before[1] what its rounding has left; they become those after the elements that are done,
+ * which are returned: whole blocks from where the scan begins, up to one whose sum f32 may not have. out may be x.
+ * Means are of forward scans, 'index' is the first element's number. */
+typedef enum tally_cpu_sums_result { TALLY_CPU_SUMS, TALLY_CPU_MEANS, TALLY_CPU_ROOTS } tally_cpu_sums_result;
+typedef struct tally_cpu_sums_options {
+    bool reverse, exclusive, magnitudes, squares;
+    tally_cpu_sums_result result;
+    uint32_t index;
+} tally_cpu_sums_options;
+typedef size_t tally_cpu_running_sums(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before,
+                                      void *out);
+
 /* Where a running extreme came from: places[i] is an element's number where after[i], the extreme behind it, is not
  * before[i], else the place before it. 'place' is that of before[0]; the last one is returned. 'places' are i64 at any
  * address. */
@@ -37,9 +51,10 @@ enum { TALLY_CPU_FOLLOWED = 1024 };
 typedef struct tally_cpu_follow {
     /* Element 0 is number 'first'; if 'place' is negative, it is the first of all. */
     int64_t (*run)(const void *before, const void *after, size_t n, uint64_t first, int64_t place, void *places);
-    /* Elements, TALLY_CPU_FOLLOWED at most, are numbered from 0 on in each group. */
-    int64_t (*groups)(const void *before, const void *after, const uint32_t *numbers, size_t n, int64_t place,
-                      void *places);
+    /* Places in groups, of TALLY_CPU_FOLLOWED elements at most; heads[k] is -1 where a group begins, else 0. *number
+     * elements of the open group came before, which becomes the number of them after all. */
+    int64_t (*groups)(const void *before, const void *after, const int8_t *heads, size_t n, uint64_t *number,
+                      int64_t place, void *places);
     /* Packed rows, of TALLY_CPU_FOLLOWED elements at most; the first is number 'row', and if place[j] is negative, it
      * is the first of all. */
     void (*columns)(const void *before, const void *after, size_t rows, size_t width, uint64_t row, int64_t *place,
@@ -63,6 +78,10 @@ typedef void tally_cpu_minmax_columns(const void *x, size_t rows, size_t width, 
 
 /* to[i] = 1 if x[i], of 'bytes' bytes, has one of 'bits', else 0 */
 typedef void tally_cpu_truths(const void *x, size_t n, size_t bytes, uint64_t bits, uint8_t *to);
+
+/* counts[i] = how many of elements offsets[i] .. offsets[i + 1] - 1 have one of 'bits', for i < count */
+typedef void tally_cpu_count_groups(const void *x, const uint64_t *offsets, size_t count, size_t bytes, uint64_t bits,
+                                    int64_t *counts);
 
 /* to[i] = x[i] without its highest bit, elements of 4 or 8 bytes */
 typedef void tally_cpu_magnitudes(const void *x, size_t n, size_t bytes, void *to);
@@ -100,24 +119,25 @@ typedef uint64_t tally_cpu_count(const uint8_t *truths, const int8_t *heads, siz
 
 /* Running logsumexps of a block, TALLY_CPU_EXPS_BLOCK elements at most, forward. An accumulator is the largest element
  * and the sum of e^(x - largest); it is the value before the block and becomes the one after it. */
-enum { TALLY_CPU_EXPS_BLOCK = 1024 };
+enum { TALLY_CPU_EXPS_BLOCK = 1024, TALLY_CPU_EXPS_ROWS = 32 };
 typedef struct tally_cpu_running_exps {
-    /* A run of elements to 'out', or whole groups (numbers as above, for whole vectors), with one largest element for
-     * all. False, and nothing is done, where elements are too far apart for that, in groups by more than 'distance', or
-     * not finite. Results of f32 have an error of some 2^-23 besides their own rounding. Whole numbers, in f64, take
-     * exponentials by look-ups; their distances in groups are 60 at most. */
+    /* A run of elements to 'out', or whole groups (numbers as above, for whole vectors). False, and nothing is done,
+     * where elements are not finite or too far apart: f32 by some 40, f64 by more than 300 in groups. Results of f32
+     * have an error of some 2^-23 besides their own rounding. Whole numbers, in f64, take exponentials by look-ups;
+     * their distances in groups are 60 at most. */
     bool (*run_f32)(const void *x, size_t n, bool exclusive, bool are_whole, double acc[2], void *out);
     bool (*run_f64)(const void *x, size_t n, bool exclusive, bool are_whole, double acc[2], void *out);
-    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
-                       double distance, void *out);
-    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole,
-                       double distance, void *out);
+    bool (*groups_f32)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole, void *out);
+    bool (*groups_f64)(const void *x, const uint32_t *numbers, size_t n, bool exclusive, bool are_whole, void *out);
     /* The same in place, of any elements; 'numbers' is NULL for a run. There is room for a vector behind it. */
     void (*apart)(double *x, const uint32_t *numbers, size_t n, bool exclusive, double acc[2]);
-    /* Columns of 'rows' rows that begin 'stride' elements apart, with one largest element for each. Returns how many
-     * columns are done: those before one whose elements are too far apart or not finite, rounded down to vectors. */
+    /* Columns of at most TALLY_CPU_EXPS_ROWS rows that begin 'stride' elements apart. Returns how many columns are
+     * done: those before one whose elements are too far apart or not finite, rounded down to vectors. acc may be NULL.
+     */
     size_t (*columns_f32)(const void *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
-                          double *acc, void *out);
+                          bool are_whole, double *acc, void *out);
+    size_t (*columns_f64)(const void *x, size_t rows, size_t width, size_t stride, bool reverse, bool exclusive,
+                          bool are_whole, double *acc, void *out);
     /* The same of any elements, packed and in place. There is room for a vector behind them and behind acc. */
     void (*columns_apart)(double *x, size_t rows, size_t width, bool reverse, bool exclusive, double *acc);
     /* out[j] = logsumexp of column j of 'rows' rows that begin 'stride' elements apart, in f32 and in f64; only
@@ -130,6 +150,9 @@ typedef struct tally_cpu_running_exps {
  * largest, m, whose bits are in the lowest of 'largest'. */
 enum { TALLY_CPU_INTEGER_EXPS = 4096 };
 typedef double tally_cpu_integer_exps(const void *x, size_t n, uint64_t largest);
+/* sums[j] = the same of column j of 'rows' rows that begin 'stride' elements apart, up to its largest. */
+typedef void tally_cpu_integer_exps_of_columns(const void *x, size_t rows, size_t width, size_t stride,
+                                               const void *largest, double *sums);
 
 typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
@@ -145,7 +168,7 @@ typedef struct tally_cpu_scans {
     bool (*moments_of_groups)(const void *x, const int8_t *heads, size_t n, tally_cpu_spread how, void *out);
     /* Running means of the first of n elements, forward; how many is returned, and fewer are left than fill a tile.
      * *sum is that of the 'count' elements before them and becomes that of all. Elements and results are f32 if
-     * 'narrow', else f64; out may be x. */
+     * 'narrow', else f64; out may be x. NULL with AVX-512, where 'wide_sums' has them. */
     size_t (*means)(const void *x, size_t n, bool narrow, double count, double *sum, void *out);
     /* out[0 .. count - 1] = the result of each group, as doubles; those without elements have none. Group i ends at
      * offsets[i + 1] less offsets[0], which is n for the last one. False if one is not finite, if one is far longer
@@ -154,6 +177,7 @@ typedef struct tally_cpu_scans {
                           tally_cpu_spread how, double *out);
     const tally_cpu_running_exps *running_exps;
     tally_cpu_integer_exps *const *integer_exps; /* of 1, 2, 4 and 8 bytes; only with AVX-512, else NULL */
+    tally_cpu_integer_exps_of_columns *const *integer_exps_of_columns; /* likewise, and NULL of 8 bytes */
     /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
      * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
      */
@@ -177,9 +201,15 @@ typedef struct tally_cpu_scans {
     tally_cpu_lift_32 *(*lift_narrow)(tally_monoid monoid, tally_dtype type);
     /* of integers of 1 and 2 bytes: results of the same width (narrow_scan.c); NULL: there is none */
     tally_cpu_narrow_scan_for *narrow;
-    tally_cpu_trees_for *trees;               /* only with AVX-512 */
-    tally_cpu_first_equal_for *first_equal; /* of numbers of 32 and 64 bits; only with AVX-512 */
+    /* by type, with lanes of f32 and results of the same type, and with lanes of 64 bits and results of 64 bits, or f32
+     * of f32; only with AVX-512, else NULL */
+    tally_cpu_running_sums *const *sums, *const *wide_sums;
+    /* copies past the caches, to any address; without bytes, ends such copies */
+    void (*stream)(const void *from, size_t bytes, void *to);
+    tally_cpu_trees_for *trees;             /* only with AVX-512 */
+    tally_cpu_first_equal_for *first_equal; /* of all types but floats of 16 bits; only with AVX-512 */
     tally_cpu_truths *truths;
+    tally_cpu_count_groups *count_groups; /* only with AVX-512, else NULL */
     tally_cpu_magnitudes *magnitudes;
     tally_cpu_count *count; /* NULL on the baseline */
     tally_cpu_order *order;

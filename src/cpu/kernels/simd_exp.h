@@ -8,40 +8,47 @@
 /* ln 2 in two parts; the first has 33 bits, so its product with an exponent is exact. */
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW  0x1.a39ef35793c76p-33
+#define LN2      0x1.62e42fefa39efp-1
 
-/* exp(x) for -infinity <= x <= 0, with an error of about one unit in the last place; where exp(x) is below 2^-1020 it
- * is that. NaN stays.
- *
- * With 512-bit vectors: x = (16 k + i) ln(2) / 16 + r, a table in two registers has 2^(i / 16), and a polynomial,
- * interpolated at Chebyshev's points, gives exp(r) - 1 with an error of at most 2^-55. ln(2) / 16 is one number: its
- * own error counts |x| / 3 units in the last place, less than that of a difference x. Elsewhere: x = n ln 2 + r, and a
- * longer polynomial gives (exp(r) - 1 - r) / r^2. */
-ALWAYS_INLINE v_f64 exp_f64(v_f64 x) {
-    const v_f64 zero = {0}, magic = zero + 0x1.8p52; /* adding it leaves the nearest integer in the lowest bits */
-    x = larger_f64(zero - 707.0, x);
+/* Elements below 2^-LOST_OCTAVES are taken for that, which is nothing beside sums of at least 2^-LEAST_OCTAVES. */
+enum { LOST_OCTAVES = 100, LEAST_OCTAVES = 64 };
+
+/* x = (UNITS k + i) ln(2) / UNITS + r: the number UNITS k + i is in the lowest bits of 'shifted', with EXP_BIAS * UNITS
+ * added to it, so that k + EXP_BIAS has the exponent's width and its highest bits are 0. */
 #if defined(__AVX512F__)
-    /* without i in the bits that i reaches when 16 k + i is added to the exponent */
+enum { EXP_UNITS = 16 };
+#else
+enum { EXP_UNITS = 1 };
+#endif
+#define EXP_BIAS_f32  192
+#define EXP_BIAS_f64  1536
+#define EXP_MAGIC_f32 (0x1.8p23f + EXP_BIAS_f32 * EXP_UNITS)
+#define EXP_MAGIC_f64 (0x1.8p52 + EXP_BIAS_f64 * EXP_UNITS)
+#define UNITS_OF_f32  (0x1.715476p0f * EXP_UNITS) /* of a number, about */
+#define UNITS_OF_f64  (0x1.71547652b82fep0 * EXP_UNITS)
+
+/* exp(x), of its two parts.
+ *
+ * With 512-bit vectors a table in two registers has 2^(i / 16), and a polynomial, interpolated at Chebyshev's points,
+ * gives exp(r) - 1 with an error of at most 2^-55. Elsewhere a longer one gives (exp(r) - 1 - r) / r^2. */
+ALWAYS_INLINE v_f64 exp_of_units_f64(v_f64 shifted, v_f64 r) {
+    const v_f64 zero = {0};
+#if defined(__AVX512F__)
+    /* without the bias, and without i in the bits that i reaches when 'shifted' is added to the exponent */
     static const _Alignas(64)
-        uint64_t powers[16] = {0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
-                               0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,
-                               0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
-                               0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da};
-    const v_f64 shifted = add_product_f64(magic, x, zero + 0x1.71547652b82fep4);
-    const v_f64 r = add_product_f64(x, shifted - magic, zero - 0x1.62e42fefa39efp-5);
+        uint64_t powers[16] = {0xdff0000000000000, 0xdfefb5586cf9890f, 0xdfef72b83c7d517b, 0xdfef387a6e756238,
+                               0xdfef06fe0a31b715, 0xdfeedea64c123422, 0xdfeebfdad5362a27, 0xdfeeab07dd485429,
+                               0xdfeea09e667f3bcd, 0xdfeea11473eb0187, 0xdfeeace5422aa0db, 0xdfeec49182a3f090,
+                               0xdfeee89f995ad3ad, 0xdfef199bdd85529c, 0xdfef5818dcfba487, 0xdfefa4afa2a490da};
+    const v_f64 r2 = r * r;
     v_f64 sum = add_product_f64(zero + 0x1.11120bf7291fap-7, zero + 0x1.6c17bc52194bep-10, r);
-    sum = add_product_f64(zero + 0x1.5555555518d1dp-5, sum, r);
-    sum = add_product_f64(zero + 0x1.55555554dc4e3p-3, sum, r);
-    sum = add_product_f64(zero + 0.5, sum, r);
-    sum = add_product_f64(zero + 1.0, sum, r) * r;
+    sum = add_product_f64(add_product_f64(zero + 0x1.55555554dc4e3p-3, zero + 0x1.5555555518d1dp-5, r), sum, r2);
+    sum = add_product_f64(add_product_f64(r, zero + 0.5, r2), sum, r * r2);
     const v_u64 power =
         (v_u64)_mm512_permutex2var_epi64(_mm512_load_si512(powers), (__m512i)shifted, _mm512_load_si512(powers + 8));
     const v_f64 scale = (v_f64)(power + ((v_u64)shifted << 48));
     return add_product_f64(scale, scale, sum);
 #else
-    const v_f64 shifted = add_product_f64(magic, x, zero + 0x1.71547652b82fep0);
-    const v_f64 n = shifted - magic;
-    v_f64 r = add_product_f64(x, n, zero - LN2_HIGH);
-    r = add_product_f64(r, n, zero - LN2_LOW);
     v_f64 sum = zero + 0x1.af38e5e7b1a55p-26;
     sum = add_product_f64(zero + 0x1.2891b6514ff7cp-22, sum, r);
     sum = add_product_f64(zero + 0x1.71de0d950eaadp-19, sum, r);
@@ -54,32 +61,39 @@ ALWAYS_INLINE v_f64 exp_f64(v_f64 x) {
     sum = add_product_f64(zero + 0x1.0000000000001p-1, sum, r);
     sum = add_product_f64(zero + 1.0, sum, r);
     sum = add_product_f64(zero + 1.0, sum, r);
-    return sum * (v_f64)(((v_u64)shifted + 1023) << 52);
+    return sum * (v_f64)(((v_u64)shifted - (EXP_BIAS_f64 - 1023)) << 52);
 #endif
 }
 
-/* The same for floats; at least 2^-126. The polynomials' relative errors are below 2^-27. 'low' is what x has lost. */
-ALWAYS_INLINE v_f32 exp_of_parts_f32(v_f32 x, v_f32 low, bool has_low) {
-    const v_f32 zero = {0}, magic = zero + 0x1.8p23f;
-    x = has_low ? x : larger_f32(zero - 87.0f, x); /* with a rest it is no lower */
+/* exp(x) for -infinity <= x <= 0, with an error of about one unit in the last place; where exp(x) is below 2^-1020 it
+ * is that. NaN stays. ln(2) / 16 is one number: its own error counts |x| / 3 units in the last place, less than that of
+ * a difference x. */
+ALWAYS_INLINE v_f64 exp_f64(v_f64 x) {
+    const v_f64 zero = {0}, magic = zero + EXP_MAGIC_f64; /* adding it leaves the nearest integer in the lowest bits */
+    x = larger_f64(zero - 707.0, x);
+    const v_f64 shifted = add_product_f64(magic, x, zero + UNITS_OF_f64), n = shifted - magic;
+#if defined(__AVX512F__)
+    const v_f64 r = add_product_f64(x, n, zero - 0x1.62e42fefa39efp-5);
+#else
+    v_f64 r = add_product_f64(x, n, zero - LN2_HIGH);
+    r = add_product_f64(r, n, zero - LN2_LOW);
+#endif
+    return exp_of_units_f64(shifted, r);
+}
+
+/* The same for floats; exp(x) is at least 2^-126. The polynomials' relative errors are below 2^-27. */
+ALWAYS_INLINE v_f32 exp_of_units_f32(v_f32 shifted, v_f32 r) {
+    const v_f32 zero = {0};
 #if defined(__AVX512F__)
     static const _Alignas(64) uint32_t powers[16] = {
-        0x3f800000, 0x3f7daac3, 0x3f7b95c2, 0x3f79c3d3, 0x3f7837f0, 0x3f76f532, 0x3f75fed7, 0x3f75583f,
-        0x3f7504f3, 0x3f7508a4, 0x3f75672a, 0x3f76248c, 0x3f7744fd, 0x3f78ccdf, 0x3f7ac0c7, 0x3f7d257d};
-    const v_f32 shifted = add_product_f32(magic, x, zero + 0x1.715476p4f);
-    v_f32 r = add_product_f32(x, shifted - magic, zero - 0x1.62e43p-5f);
-    r = has_low ? r + low : r;
+        0xdf800000, 0xdf7daac3, 0xdf7b95c2, 0xdf79c3d3, 0xdf7837f0, 0xdf76f532, 0xdf75fed7, 0xdf75583f,
+        0xdf7504f3, 0xdf7508a4, 0xdf75672a, 0xdf76248c, 0xdf7744fd, 0xdf78ccdf, 0xdf7ac0c7, 0xdf7d257d};
     v_f32 sum = add_product_f32(zero + 0x1.00014ap-1f, zero + 0x1.55565cp-3f, r);
     sum = add_product_f32(zero + 1.0f, sum, r) * r;
     const v_u32 power = (v_u32)_mm512_permutexvar_epi32((__m512i)shifted, _mm512_load_si512(powers));
     const v_f32 scale = (v_f32)(power + ((v_u32)shifted << 19));
     return add_product_f32(scale, scale, sum);
 #else
-    const v_f32 shifted = add_product_f32(magic, x, zero + 0x1.715476p0f);
-    const v_f32 n = shifted - magic;
-    v_f32 r = add_product_f32(x, n, zero - 0x1.62e4p-1f);
-    r = add_product_f32(r, n, zero - 0x1.7f7d1cp-20f);
-    r = has_low ? r + low : r;
     v_f32 sum = zero + 0x1.6a2416p-10f;
     sum = add_product_f32(zero + 0x1.1239f2p-7f, sum, r);
     sum = add_product_f32(zero + 0x1.5558f2p-5f, sum, r);
@@ -87,8 +101,23 @@ ALWAYS_INLINE v_f32 exp_of_parts_f32(v_f32 x, v_f32 low, bool has_low) {
     sum = add_product_f32(zero + 0x1.fffffcp-2f, sum, r);
     sum = add_product_f32(zero + 1.0f, sum, r);
     sum = add_product_f32(zero + 1.0f, sum, r);
-    return sum * (v_f32)(((v_u32)shifted + 127) << 23);
+    return sum * (v_f32)(((v_u32)shifted - (EXP_BIAS_f32 - 127)) << 23);
 #endif
+}
+
+/* 'low' is what x has lost. */
+ALWAYS_INLINE v_f32 exp_of_parts_f32(v_f32 x, v_f32 low, bool has_low) {
+    const v_f32 zero = {0}, magic = zero + EXP_MAGIC_f32;
+    x = has_low ? x : larger_f32(zero - 87.0f, x); /* with a rest it is no lower */
+    const v_f32 shifted = add_product_f32(magic, x, zero + UNITS_OF_f32), n = shifted - magic;
+#if defined(__AVX512F__)
+    v_f32 r = add_product_f32(x, n, zero - 0x1.62e43p-5f);
+#else
+    v_f32 r = add_product_f32(x, n, zero - 0x1.62e4p-1f);
+    r = add_product_f32(r, n, zero - 0x1.7f7d1cp-20f);
+#endif
+    r = has_low ? r + low : r;
+    return exp_of_units_f32(shifted, r);
 }
 ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
     return exp_of_parts_f32(x, x, false);
@@ -103,6 +132,79 @@ ALWAYS_INLINE v_f32 exp_of_difference_f32(v_f32 x, v_f32 m) {
 }
 ALWAYS_INLINE v_f64 exp_of_difference_f64(v_f64 x, v_f64 m) {
     return exp_f64(x - m);
+}
+
+/* exp(x) 2^-K for any K of at most MOST_OCTAVES: no difference is rounded, and no element need be the largest. 'magic'
+ * is EXP_MAGIC less UNITS K. OCTAVES_SEEN is 0 if all x were such that exp(x) 2^-K is below 2^64 and, of floats, not
+ * below 2^-126; x that are not finite are not. */
+#if defined(__AVX512F__)
+#define MOST_OCTAVES_f32 258000.0f
+#elif defined(__FMA__)
+#define MOST_OCTAVES_f32 0x1p17f
+#else
+#define MOST_OCTAVES_f32 256.0f /* a product of an integer and the first part of ln(2) must be exact */
+#endif
+#if defined(__FMA__)
+#define MOST_OCTAVES_f64 0x1p40
+#else
+#define MOST_OCTAVES_f64 0x1p19
+#endif
+#define OCTAVES_SEEN_f32(seen) any_bit((v_u64)((seen) >> (8 + (EXP_UNITS == 16 ? 4 : 0))))
+#define OCTAVES_SEEN_f64(seen) any_bit((seen) >> (11 + (EXP_UNITS == 16 ? 4 : 0)))
+typedef v_u32 octaves_f32;
+typedef v_u64 octaves_f64;
+ALWAYS_INLINE v_f32 exp_about_f32(v_f32 x, v_f32 magic, octaves_f32 *seen) {
+    const v_f32 zero = {0}, shifted = add_product_f32(magic, x, zero + UNITS_OF_f32), n = shifted - magic;
+#if defined(__AVX512F__)
+    v_f32 r = add_product_f32(x, n, zero - 0x1.62e43p-5f);
+    r = add_product_f32(r, n, zero + 0x1.05c61p-33f);
+#else
+    v_f32 r = add_product_f32(x, n, zero - 0x1.62e4p-1f);
+    r = add_product_f32(r, n, zero - 0x1.7f7d1cp-20f);
+#endif
+    *seen |= (v_u32)shifted ^ 0x4b400000;
+    return exp_of_units_f32(shifted, r);
+}
+ALWAYS_INLINE v_f64 exp_about_f64(v_f64 x, v_f64 magic, octaves_f64 *seen) {
+    const v_f64 zero = {0}, shifted = add_product_f64(magic, x, zero + UNITS_OF_f64), n = shifted - magic;
+#if defined(__AVX512F__)
+    v_f64 r = add_product_f64(x, n, zero - 0x1.62e42fefa39efp-5);
+    r = add_product_f64(r, n, zero - 0x1.abc9e3b39803fp-60);
+#else
+    v_f64 r = add_product_f64(x, n, zero - LN2_HIGH);
+    r = add_product_f64(r, n, zero - LN2_LOW);
+#endif
+    *seen |= (v_u64)shifted ^ 0x4338000000000000;
+    return exp_of_units_f64(shifted, r);
+}
+
+/* x / ln(2), to an integer */
+ALWAYS_INLINE double nearest_octave(double x) {
+    return (x * (1 / LN2) + 0x1.8p52) - 0x1.8p52;
+}
+ALWAYS_INLINE v_f64 nearest_octaves_f64(v_f64 x) {
+    return (x * (1 / LN2) + 0x1.8p52) - 0x1.8p52;
+}
+ALWAYS_INLINE v_f32 nearest_octaves_f32(v_f32 x) {
+    return (x * (float)(1 / LN2) + 0x1.8p23f) - 0x1.8p23f;
+}
+
+/* What octaves LN2, rounded, lacks of octaves ln(2): at most 2^-13. */
+ALWAYS_INLINE v_f64 rests_of_octaves(v_f64 octaves) {
+    return add_product_f64(-(octaves * LN2), octaves, (v_f64){0} + LN2_HIGH) + octaves * LN2_LOW;
+}
+ALWAYS_INLINE v_f64 exp_of_rests(v_f64 rest) {
+    const v_f64 one = (v_f64){0} + 1.0;
+    return one + rest * (one + rest * (0.5 + rest * (1.0 / 6)));
+}
+
+/* Sums relative to 2^octaves, which are normal numbers, become such from 1 to 2, relative to e^(what is returned): so
+ * the logarithm that is added to that rounds little. */
+ALWAYS_INLINE v_f64 centres_of_octaves(v_f64 octaves, v_f64 *sum) {
+    const v_u64 k = ((v_u64)*sum >> 52) - 1023;
+    octaves += (v_f64)(k + 0x4338000000000000) - 0x1.8p52;
+    *sum = (v_f64)((v_u64)*sum - (k << 52)) * exp_of_rests(rests_of_octaves(octaves));
+    return octaves * LN2;
 }
 
 /* log(x) for x = 0, which gives -infinity, for infinity, NaN and positive normal numbers, to about one unit in the last
@@ -141,10 +243,10 @@ ALWAYS_INLINE double plain_log(double x) {
 
 #if defined(__AVX512F__)
 /* log(x) for numbers that are normal, with an error of about 2^-53 (2^-29 if 'is_near') times 1 or the logarithm,
- * whichever is larger; log(1) is 0. x = 2^k m, with m from 47/64 to 47/32; tables have the reciprocal and the logarithm
- * of m rounded to four bits, and a polynomial has an error of at most 2^-54. This takes no division, for which a
- * processor needs 16 cycles. */
-ALWAYS_INLINE v_f64 log_f64(v_f64 x, bool is_near) {
+ * whichever is larger; log(1) is 0. log_of_share_f64 is log(m), and adds k to *octaves, where x = 2^k m, with m from
+ * 47/64 to 47/32; tables have the reciprocal and the logarithm of m rounded to four bits, and a polynomial has an error
+ * of at most 2^-54. This takes no division, for which a processor needs 16 cycles. */
+ALWAYS_INLINE v_f64 log_of_share_f64(v_f64 x, bool is_near, v_f64 *octaves) {
     static const _Alignas(64) s_f64 shares[16] = {0x1.0p+0,
                                                   0x1.e1e1e1e1e1e1ep-1,
                                                   0x1.c71c71c71c71cp-1,
@@ -182,24 +284,29 @@ ALWAYS_INLINE v_f64 log_f64(v_f64 x, bool is_near) {
     const __m512i place = (__m512i)(((v_u64)x + (1ull << 47)) >> 48);
     const v_f64 share = _mm512_permutex2var_pd(_mm512_load_pd(shares), place, _mm512_load_pd(shares + 8)),
                 log = _mm512_permutex2var_pd(_mm512_load_pd(logs), place, _mm512_load_pd(logs + 8));
-    const v_f64 r = add_product_f64(zero - 1.0, (v_f64)((v_u64)x - ((v_u64)k << 52)), share);
+    const v_f64 r = add_product_f64(zero - 1.0, (v_f64)((v_u64)x - ((v_u64)k << 52)), share), r2 = r * r;
     v_f64 sum;
     if (is_near) {
         sum = add_product_f64(zero + 0x1.557bc2d8ec8c4p-2, zero - 0x1.00200624968b0p-2, r);
     } else {
         sum = add_product_f64(zero + 0x1.24f5f5f35291dp-3, zero - 0x1.0059b58d4b876p-3, r);
-        sum = add_product_f64(zero - 0x1.55554a1d3040bp-3, sum, r);
-        sum = add_product_f64(zero + 0x1.99998d22679c2p-3, sum, r);
-        sum = add_product_f64(zero - 0x1.000000002ce41p-2, sum, r);
-        sum = add_product_f64(zero + 0x1.555555558735fp-2, sum, r);
+        sum = add_product_f64(add_product_f64(zero + 0x1.99998d22679c2p-3, zero - 0x1.55554a1d3040bp-3, r), sum, r2);
+        sum = add_product_f64(add_product_f64(zero + 0x1.555555558735fp-2, zero - 0x1.000000002ce41p-2, r), sum, r2);
     }
     sum = add_product_f64(zero - 0.5, sum, r);
-    sum = add_product_f64(r, sum, r * r);
-    return sum + add_product_f64(log, __builtin_convertvector(k, v_f64), zero + 0x1.62e42fefa39efp-1);
+    sum = add_product_f64(r, sum, r2);
+    *octaves += __builtin_convertvector(k, v_f64);
+    return log + sum;
+}
+ALWAYS_INLINE v_f64 log_f64(v_f64 x, bool is_near) {
+    v_f64 octaves = {0};
+    const v_f64 log = log_of_share_f64(x, is_near, &octaves);
+    return add_product_f64(log, octaves, (v_f64){0} + LN2);
 }
 
-/* above + log(x) likewise, of floats, with an error of 2^-25 and two roundings. A table is one register. */
-ALWAYS_INLINE v_f32 add_log_f32(v_f32 above, v_f32 x) {
+/* log(2^octaves x) likewise, of floats, and above + log(x), with an error of 2^-25 and two roundings. A table is one
+ * register. */
+ALWAYS_INLINE v_f32 log_of_parts_f32(v_f32 above, v_f32 octaves, v_f32 x) {
     static const _Alignas(64) s_f32 shares[16] = {0x1.0p+0f,      0x1.e1e1e2p-1f, 0x1.c71c72p-1f, 0x1.af286cp-1f,
                                                   0x1.99999ap-1f, 0x1.861862p-1f, 0x1.745d18p-1f, 0x1.642c86p-1f,
                                                   0x1.555556p+0f, 0x1.47ae14p+0f, 0x1.3b13b2p+0f, 0x1.2f684cp+0f,
@@ -229,8 +336,12 @@ ALWAYS_INLINE v_f32 add_log_f32(v_f32 above, v_f32 x) {
     v_f32 sum = add_product_f32(zero + 0x1.555556p-2f, zero - 0.25f, r);
     sum = add_product_f32(zero - 0.5f, sum, r);
     sum = add_product_f32(r, sum, r * r);
-    const v_f32 k = __builtin_convertvector((v_i32)up, v_f32);
-    return add_product_f32(above, k, zero + 0x1.62e43p-24f) + add_product_f32(log + sum, k, zero + -0x1.05c61p-52f);
+    const v_f32 k = add_product_f32(octaves, __builtin_convertvector((v_i32)up, v_f32), zero + 0x1p-23f);
+    sum = add_product_f32(log + sum, k, zero - 0x1.05c61p-29f);
+    return above + add_product_f32(sum, k, zero + 0x1.62e43p-1f);
+}
+ALWAYS_INLINE v_f32 log_of_octaves_f32(v_f32 octaves, v_f32 x) {
+    return log_of_parts_f32(octaves - octaves, octaves, x);
 }
 
 /* Such a logarithm, also of what has none: of 0 it is -infinity, of infinity it is that, of NaN a NaN without payload.

@@ -285,6 +285,20 @@ ALWAYS_INLINE v_u32 numbers_modulo(size_t divisor) {
     ALWAYS_INLINE v_##tag last_##tag(v_##tag x) {                                                                      \
         return (v_##tag)last_##bits((v_u32)x);                                                                         \
     }
+#if defined(__AVX512F__)
+/* a in the lanes whose bit is set, b in the others */
+#define DEFINE_CHOSEN(tag, vector, suffix)                                                                             \
+    ALWAYS_INLINE v_##tag chosen_##tag(__mmask16 lanes, v_##tag a, v_##tag b) {                                        \
+        return (v_##tag)_mm512_mask_mov_##suffix((vector)b, lanes, (vector)a);                                         \
+    }
+DEFINE_CHOSEN(i32, __m512i, epi32)
+DEFINE_CHOSEN(u32, __m512i, epi32)
+DEFINE_CHOSEN(f32, __m512, ps)
+DEFINE_CHOSEN(i64, __m512i, epi64)
+DEFINE_CHOSEN(u64, __m512i, epi64)
+DEFINE_CHOSEN(f64, __m512d, pd)
+#endif
+
 DEFINE_MOVES(i32, 32)
 DEFINE_MOVES(u32, 32)
 DEFINE_MOVES(f32, 32)

@@ -181,6 +181,11 @@ tally_cpu_tree PASTE4(tally_cpu_trees, _, TALLY_LEVEL, )(tally_dtype type, tally
 
 /* ---- places ---- */
 
+typedef __mmask64 lane_mask_8;
+typedef __mmask32 lane_mask_16;
+typedef __mmask16 lane_mask_32;
+typedef __mmask8 lane_mask_64;
+
 /* The first of a group that equals its value, or that is NaN as its value is. */
 #define DEFINE_FIRST_EQUAL(tag, bits, equal)                                                                           \
     static void first_equal_##tag(const void *elements, const uint64_t *offsets, size_t count, const void *values,     \
@@ -194,8 +199,7 @@ tally_cpu_tree PASTE4(tally_cpu_trees, _, TALLY_LEVEL, )(tally_dtype type, tally
             uint64_t at = 0, found;                                                                                    \
             for (;;) {                                                                                                 \
                 const uint64_t rest = n - at, some = _bzhi_u64(UINT64_MAX, (unsigned)(rest < LANES ? rest : LANES));   \
-                const v_##tag v = (v_##tag)_mm512_maskz_loadu_epi##bits((__typeof__(_mm512_cmpeq_epi##bits##_mask(     \
-                                      (__m512i){0}, (__m512i){0})))some, from + at);                                   \
+                const v_##tag v = (v_##tag)_mm512_maskz_loadu_epi##bits((lane_mask_##bits)some, from + at);            \
                 found = some & (equal);                                                                                \
                 if (found || rest <= LANES)                                                                            \
                     break;                                                                                             \
@@ -207,6 +211,8 @@ tally_cpu_tree PASTE4(tally_cpu_trees, _, TALLY_LEVEL, )(tally_dtype type, tally
 #define EQUAL_FLOATS(bits, suffix)                                                                                     \
     (_mm512_cmp_##suffix##_mask(v, own, _CMP_EQ_OQ) |                                                                  \
      (_mm512_cmp_##suffix##_mask(v, v, _CMP_UNORD_Q) & _mm512_cmp_##suffix##_mask(own, own, _CMP_UNORD_Q)))
+DEFINE_FIRST_EQUAL(u8, 8, _mm512_cmpeq_epi8_mask((__m512i)v, (__m512i)own))
+DEFINE_FIRST_EQUAL(u16, 16, _mm512_cmpeq_epi16_mask((__m512i)v, (__m512i)own))
 DEFINE_FIRST_EQUAL(u32, 32, _mm512_cmpeq_epi32_mask((__m512i)v, (__m512i)own))
 DEFINE_FIRST_EQUAL(u64, 64, _mm512_cmpeq_epi64_mask((__m512i)v, (__m512i)own))
 DEFINE_FIRST_EQUAL(f32, 32, EQUAL_FLOATS(32, ps))
@@ -214,6 +220,12 @@ DEFINE_FIRST_EQUAL(f64, 64, EQUAL_FLOATS(64, pd))
 
 tally_cpu_first_equal *PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, )(tally_dtype type) {
     switch (type) {
+    case TALLY_I8:
+    case TALLY_U8:
+        return first_equal_u8;
+    case TALLY_I16:
+    case TALLY_U16:
+        return first_equal_u16;
     case TALLY_I32:
     case TALLY_U32:
         return first_equal_u32;

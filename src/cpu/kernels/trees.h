@@ -1,5 +1,5 @@
-/* Trees that make one vector of results of as many rows as it has lanes: two neighbouring rows become one, in which each
- * has half of the lanes. For AVX-512. */
+/* Trees that make one vector of results of as many rows as it has lanes: two neighbouring rows become one, in which
+ * each has half of the lanes. For AVX-512. */
 #ifndef TALLY_CPU_TREES_H
 #define TALLY_CPU_TREES_H
 
@@ -100,7 +100,9 @@ ALWAYS_INLINE v_u8 join_rows(const tree *t, const v_u8 *row) {
  * before ends. Returns which have more than 'most'. */
 ALWAYS_INLINE uint32_t find_masks_of_rows(const uint64_t *offsets, uint64_t most, uint64_t *mask) {
     const __m512i lengths = _mm512_sub_epi64(_mm512_loadu_si512(offsets + 1), _mm512_loadu_si512(offsets));
-    const __m512i one = _mm512_set1_epi64(1);
+    v_u64 ones = 1 - (v_u64){0};
+    LOADED_ONCE(ones); /* else gcc adds -1, which it makes by an instruction that waits for what its register held */
+    const __m512i one = (__m512i)ones;
     _mm512_storeu_si512(mask, _mm512_sub_epi64(_mm512_sllv_epi64(one, lengths), one));
     return _mm512_cmpgt_epu64_mask(lengths, _mm512_set1_epi64((long long)most));
 }

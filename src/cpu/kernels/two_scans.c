@@ -79,7 +79,73 @@ DEFINE_FOLLOW(i64, 64, IS_NO_NAN)
 DEFINE_FOLLOW(f32, 32, IS_NAN)
 DEFINE_FOLLOW(f64, 64, IS_NAN)
 
-/* ---- the same in groups, which begin at elements that are number 0 ---- */
+/* ---- the same in groups ---- */
+
+#if defined(__AVX512CD__)
+/* Bit k: of the elements of these lanes, number k of a is a number, and that of b another value. */
+ALWAYS_INLINE __mmask16 changed_i32(const e_i32 *a, const e_i32 *b, __mmask16 lanes) {
+    return _mm512_cmpneq_epi32_mask(_mm512_maskz_loadu_epi32(lanes, a), _mm512_maskz_loadu_epi32(lanes, b));
+}
+ALWAYS_INLINE __mmask16 changed_f32(const e_f32 *a, const e_f32 *b, __mmask16 lanes) {
+    const __m512 x = _mm512_maskz_loadu_ps(lanes, a), y = _mm512_maskz_loadu_ps(lanes, b);
+    return _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y, _CMP_NEQ_UQ);
+}
+ALWAYS_INLINE __mmask8 half_changed_i64(const e_i64 *a, const e_i64 *b, __mmask8 lanes) {
+    return _mm512_cmpneq_epi64_mask(_mm512_maskz_loadu_epi64(lanes, a), _mm512_maskz_loadu_epi64(lanes, b));
+}
+ALWAYS_INLINE __mmask8 half_changed_f64(const e_f64 *a, const e_f64 *b, __mmask8 lanes) {
+    const __m512d x = _mm512_maskz_loadu_pd(lanes, a), y = _mm512_maskz_loadu_pd(lanes, b);
+    return _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(x, x, _CMP_ORD_Q), x, y, _CMP_NEQ_UQ);
+}
+#define DEFINE_CHANGED_64(tag)                                                                                         \
+    ALWAYS_INLINE __mmask16 changed_##tag(const e_##tag *a, const e_##tag *b, __mmask16 lanes) {                       \
+        const uint32_t high = half_changed_##tag(a + 8, b + 8, (__mmask8)(lanes >> 8));                                \
+        return (__mmask16)(half_changed_##tag(a, b, (__mmask8)lanes) | high << 8);                                     \
+    }
+DEFINE_CHANGED_64(i64)
+DEFINE_CHANGED_64(f64)
+
+/* Every lane takes x of the last lane at or below it that has its bit; without one, the last of 'before'. */
+ALWAYS_INLINE v_i32 from_last_of(__mmask16 bits, v_i32 x, v_i32 before) {
+    const v_u32 up_to =
+        (v_u32){2, 4, 8, 16, 32, 64, 128, 256, 512, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16} - 1;
+    const v_u32 last = (v_u32)_mm512_lzcnt_epi32((__m512i)(up_to & bits)) ^ 31; /* without one 63 */
+    return (v_i32)_mm512_permutex2var_epi32((__m512i)x, (__m512i)last, (__m512i)before);
+}
+
+/* The lanes of the last head and of the last change, from the block's beginning on; a place is their distance. */
+typedef struct followed {
+    v_i32 head, change;
+} followed;
+ALWAYS_INLINE void follow_lanes(__mmask16 changed, const int8_t *heads, size_t i, __mmask16 lanes, followed *f,
+                                int64_t *places) {
+    const v_i32 own = (v_i32)unit_numbers() + (s_i32)i;
+    const __mmask16 begin = _mm_movepi8_mask(_mm_maskz_loadu_epi8(lanes, heads + i));
+    f->head = from_last_of(begin, own, f->head);
+    f->change = from_last_of(begin | changed, own, f->change);
+    const __m512i distance = (__m512i)(f->change - f->head);
+    _mm512_mask_storeu_epi64(places + i, (__mmask8)lanes, _mm512_cvtepi32_epi64(_mm512_castsi512_si256(distance)));
+    _mm512_mask_storeu_epi64(places + i + 8, (__mmask8)(lanes >> 8),
+                             _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(distance, 1)));
+}
+#define DEFINE_FOLLOW_GROUPS(tag)                                                                                      \
+    static int64_t follow_groups_##tag(const void *before, const void *after, const int8_t *heads, size_t n,           \
+                                       uint64_t *number, int64_t place, void *places) {                                \
+        enum { LANES = LANES_OF(s_i32), ALL = 0xffff };                                                                \
+        const e_##tag *const a = before, *const b = after;                                                             \
+        followed f = {.head = (v_i32){0} - (s_i32)*number};                                                            \
+        f.change = f.head + (*number ? (s_i32)place : 0);                                                              \
+        size_t i = 0;                                                                                                  \
+        for (; i + LANES <= n; i += LANES)                                                                             \
+            follow_lanes(changed_##tag(a + i, b + i, ALL), heads, i, ALL, &f, places);                                 \
+        const __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                                                       \
+        if (rest)                                                                                                      \
+            follow_lanes(changed_##tag(a + i, b + i, rest), heads, i, rest, &f, places);                               \
+        *number = (uint64_t)((int64_t)n - f.head[LANES - 1]);                                                          \
+        return f.change[LANES - 1] - f.head[LANES - 1];                                                                \
+    }
+#else
+tally_cpu_number_groups PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, );
 
 ALWAYS_INLINE void put_places(v_i32 places, e_i64 *to) {
     e_i32 each[LANES_OF(s_i32)];
@@ -90,30 +156,16 @@ ALWAYS_INLINE void put_places(v_i32 places, e_i64 *to) {
     }
 }
 
-/* 'changed' is all ones or 0; a lane's place is the number of the last change at or below it, or the last of 'before'.
- */
-#if defined(__AVX512CD__)
+/* The lane of the last change at or below each, from 1 on, by a running maximum; its number is the place. */
 ALWAYS_INLINE v_i32 places_of(v_i32 changed, v_i32 number, v_i32 before) {
-    const v_u32 up_to =
-        (v_u32){2, 4, 8, 16, 32, 64, 128, 256, 512, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16} - 1;
-    const v_u32 bits = up_to & _mm512_movepi32_mask((__m512i)changed);
-    const v_u32 last = (v_u32)_mm512_lzcnt_epi32((__m512i)bits) ^ 31; /* without one 63, the last of 'before' */
-    return (v_i32)_mm512_permutex2var_epi32((__m512i)number, (__m512i)last, (__m512i)before);
-}
-#else
-/* The lane, from 1 on, by a running maximum. */
-ALWAYS_INLINE v_i32 places_of(v_i32 changed, v_i32 number, v_i32 before) {
-    if (!any_bit((v_u64)changed))
-        return last_i32(before);
     v_u32 last = (v_u32)changed & (unit_numbers() + 1);
     UNROLL_8 for (size_t by = 1; by < LANES_OF(s_u32); by *= 2) last =
         max_u32(last, shift_up_u32(last, (v_u32){0}, by));
-    return SELECT_LANES(i32, (last == 0), last_i32(before), permute_units((v_u32)number, last - 1));
+    return SELECT_LANES(i32, (last == 0), before, permute_units((v_u32)number, last - 1));
 }
-#endif
 
 /* changed[i] is all ones or 0. */
-static int64_t follow_groups(const e_i32 *changed, const uint32_t *numbers, size_t n, int64_t place, e_i64 *places) {
+static int64_t follow_numbers(const e_i32 *changed, const uint32_t *numbers, size_t n, int64_t place, e_i64 *places) {
     enum { LANES = LANES_OF(s_i32) };
     size_t i = 0;
     for (v_i32 open = (s_i32)place - (v_i32){0}; MOVES_ANY_LANE && i + LANES <= n; i += LANES) {
@@ -121,14 +173,26 @@ static int64_t follow_groups(const e_i32 *changed, const uint32_t *numbers, size
         memcpy(&number, numbers + i, sizeof number);
         memcpy(&marks, changed + i, sizeof marks);
         marks |= number == 0;
-        open = places_of(marks, number, open);
+        open = any_bit((v_u64)marks) ? places_of(marks, number, open) : open;
         put_places(open, places + i);
-        place = open[LANES - 1];
+        open = last_i32(open);
+        place = open[0];
     }
     for (; i < n; i++)
         places[i] = place = changed[i] || numbers[i] == 0 ? (int64_t)numbers[i] : place;
     return place;
 }
+
+#define DEFINE_FOLLOW_GROUPS(tag)                                                                                      \
+    static int64_t follow_groups_##tag(const void *before, const void *after, const int8_t *heads, size_t n,           \
+                                       uint64_t *number, int64_t place, void *places) {                                \
+        e_i32 changed[TALLY_CPU_FOLLOWED];                                                                             \
+        uint32_t numbers[TALLY_CPU_FOLLOWED];                                                                          \
+        *number = PASTE4(tally_cpu_number_groups, _, TALLY_LEVEL, )(heads, n, 0, (uint32_t)*number, numbers);          \
+        mark_changed_##tag(before, after, n, changed);                                                                 \
+        return follow_numbers(changed, numbers, n, place, places);                                                     \
+    }
+#endif
 
 /* ---- and in columns ---- */
 
@@ -184,12 +248,7 @@ static void follow_columns(const e_i32 *changed, size_t rows, size_t width, uint
         for (size_t i = 0; i < n; i++)                                                                                 \
             changed[i] = -((a[i] != b[i]) & !IS_NAN(a[i]));                                                            \
     }                                                                                                                  \
-    static int64_t follow_groups_##tag(const void *before, const void *after, const uint32_t *numbers, size_t n,       \
-                                       int64_t place, void *places) {                                                  \
-        e_i32 changed[TALLY_CPU_FOLLOWED];                                                                             \
-        mark_changed_##tag(before, after, n, changed);                                                                 \
-        return follow_groups(changed, numbers, n, place, places);                                                      \
-    }                                                                                                                  \
+    DEFINE_FOLLOW_GROUPS(tag)                                                                                          \
     static void follow_columns_##tag(const void *before, const void *after, size_t rows, size_t width, uint64_t row,   \
                                      int64_t *open, void *places) {                                                    \
         e_i32 changed[TALLY_CPU_FOLLOWED + FEW_COLUMNS];                                                               \
