@@ -157,6 +157,25 @@ ALWAYS_INLINE void scan_wide_planes(const narrow_scan *s, const char *x, size_t 
         }
 }
 
+/* Less than a vector of columns, beside others or not. */
+ALWAYS_INLINE void scan_strip(const narrow_scan *s, const char *x, size_t rows, size_t width, size_t stride,
+                              char *carried, size_t out_stride, char *out) {
+    const __mmask64 own = _bzhi_u64(UINT64_MAX, (unsigned)width);
+    v_u8 before = {0};
+    bool exclusive = s->exclusive;
+    if (carried)
+        before = (v_u8)_mm512_maskz_loadu_epi8(own, carried) ^ s->flip;
+    for (size_t k = 0; k < rows; k++) {
+        const size_t row = s->reverse ? rows - 1 - k : k;
+        NOT_IN_VECTORS(exclusive);
+        const v_u8 v = (v_u8)_mm512_maskz_loadu_epi8(own, x + row * stride) ^ s->flip, after = combined(s, before, v);
+        _mm512_mask_storeu_epi8(out + row * out_stride, own, (__m512i)((exclusive ? before : after) ^ s->flip));
+        before = after;
+    }
+    if (carried)
+        _mm512_mask_storeu_epi8(carried, own, (__m512i)(before ^ s->flip));
+}
+
 /* A few columns with running values, whose bits are flipped, or NULL. */
 ALWAYS_INLINE void scan_masked_columns(const narrow_scan *s, shared by, const char *x, size_t rows, size_t width,
                                        bool stream, char *carried, char *out) {

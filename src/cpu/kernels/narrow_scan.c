@@ -227,6 +227,7 @@ ALWAYS_INLINE void scan_wide_columns(const narrow_scan *s, const char *x, size_t
         copy_flipped(s, own, width, before);
 }
 
+#if !defined(__AVX512BW__)
 /* How a row of less than a vector is read. Whole vectors would mostly cross the ends of cache lines, so rows of up to
  * 16 bytes are read as those. What would reach beyond the last row is read as it is. */
 typedef enum reach { BY_VECTOR, BY_16, BY_WIDTH } reach;
@@ -333,6 +334,7 @@ ALWAYS_INLINE void scan_few_columns(const narrow_scan *s, const char *x, size_t 
     if (carried)
         store_bytes(carried, before ^ s->flip, width);
 }
+#endif
 
 #include "cpu/kernels/narrow_planes.h"
 
@@ -348,9 +350,12 @@ ALWAYS_INLINE void scan_columns(const narrow_scan *s, shared by, const char *x, 
             scan_masked_columns(s, by, x, rows, width, stream, carried, out);
             break;
         }
-#endif
+        if (tile < VECTOR_BYTES)
+            scan_strip(s, x + first, rows, tile, stride, before, out_stride, out + first);
+#else
         if (tile < VECTOR_BYTES)
             scan_few_columns(s, x + first, rows, tile, stride, before, out_stride, out + first);
+#endif
         else
             scan_wide_columns(s, x + first, rows, tile, stride, stream, before, out_stride, out + first);
     }
@@ -368,10 +373,11 @@ ALWAYS_INLINE void scan_planes(const narrow_scan *s, shared by, const char *x, s
         return;
     }
 #endif
+    const narrow_scan copied = *s; /* whose address is known elsewhere, so that it is not in registers */
     if (width == s->bytes)
         scan_rows(s, x, planes, rows * width, how, start, out);
     for (size_t plane = 0; width > s->bytes && plane < planes; plane++)
-        by.columns(s, x + plane * rows * width, rows, width, width, how.stream, NULL, width,
+        by.columns(&copied, x + plane * rows * width, rows, width, width, how.stream, NULL, width,
                    out + plane * rows * width);
 }
 
