@@ -1,6 +1,7 @@
 /* Scans of planes of elements of 1 and 2 bytes by masks: rows side by side in vectors, as in scan_planes.h. Words of 16
  * bits are moved by one instruction, and so are bytes by an even number of places, rows of an odd number of bytes thus
  * in all steps but the first. A part of narrow_scan.c. */
+#include "cpu/kernels/narrow_operations.h"
 #include "cpu/kernels/row_steps.h"
 
 /* Functions of an operation that are not inlined, since planes and columns share them. */
