@@ -62,7 +62,7 @@ static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64
     const bool is_chunk = n * c->in_bytes >= TALLY_CPU_SCAN_BYTES && !plan->staging_bytes;
     return (tally_cpu_scan_options){.reverse = c->reverse,
                                     .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
-                                    .stream = stream && n >= TALLY_CPU_LEAST_STREAMED,
+                                    .stream = stream,
                                     .ahead = !is_chunk    ? 0
                                              : c->reverse ? -next
                                                           : next};
@@ -71,6 +71,7 @@ static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64
 void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
+    stream = stream && n >= TALLY_CPU_LEAST_STREAMED;
     if (c->exact) {
         tally_cpu_exact_scan(plan, x, n, scan_options_of(plan, n, stream), acc, out);
         return;
