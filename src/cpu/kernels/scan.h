@@ -348,7 +348,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(shared_) shared, con
     if (width == 1 && rows > LANES)                                                                                    \
         NAME(scan_rows_)(PASTE4(scan_, name, _, WIDTH), x, planes, rows, how, acc, out);                               \
     else                                                                                                               \
-        NAME(scan_masked_planes_)(TALLY_MONOID_##name, SHARED_OF(name), x, planes, rows, width, how, acc, out);
+        NAME(scan_masked_planes_)(TALLY_MONOID_##name, SHARED_OF(name), x, planes, rows, width, how, acc, out)
 #else
 #define DEFINE_SHARED(name)
 #define SHARED_OF(name)                                                                                                \
@@ -360,7 +360,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(shared_) shared, con
         NAME(scan_rows_)(TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, planes, rows, how, acc, out);          \
     for (size_t plane = 0; width > 1 && plane < planes; plane++)                                                       \
         PASTE4(scan_columns_, name, _, WIDTH)                                                                          \
-    ((const E_T *)x + plane * rows * width, rows, width, width, how, NULL, width, (O_T *)out + plane * rows * width);
+    ((const E_T *)x + plane * rows * width, rows, width, width, how, NULL, width, (O_T *)out + plane * rows * width)
 #endif
 
 #ifdef SCANS_GROUPS
@@ -405,9 +405,11 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(shared_) shared, con
         (TALLY_MONOID_##name, SHARED_OF(name), x, rows, width, stride, how, before, out_stride, out);                  \
     }                                                                                                                  \
     static void PASTE4(scan_planes_, name, _, WIDTH)(const void *x, size_t planes, size_t rows, size_t width,          \
-                                                     tally_cpu_scan_options how, const void *acc, void *out){          \
-        SCAN_PLANES(name)} DEFINE_GROUPS(name) static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _,        \
-                                                                                         WIDTH) = {                    \
+                                                     tally_cpu_scan_options how, const void *acc, void *out) {         \
+        SCAN_PLANES(name);                                                                                             \
+    }                                                                                                                  \
+    DEFINE_GROUPS(name)                                                                                                \
+    static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \
         PASTE4(scan_, name, _, WIDTH), PASTE4(scan_planes_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH),    \
         GROUPS_OF(name)};
 

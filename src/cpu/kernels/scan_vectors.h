@@ -56,7 +56,9 @@ ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, NAME(blocks_function_) * 
     const size_t blocks = by_blocks ? vectors / NAME(BLOCK_) : 0, in_blocks = blocks * NAME(BLOCK_);
     if (blocks) {
         const size_t at = (how.reverse ? vectors - in_blocks : 0) * LANES;
-        by_blocks(x + at, blocks, how.reverse, how.exclusive, before, out + at);
+        L_V running = *before; /* else *before would not stay in a register where there are no blocks either */
+        by_blocks(x + at, blocks, how.reverse, how.exclusive, &running, out + at);
+        *before = running;
     }
     for (size_t k = in_blocks; k < vectors; k++) {
         size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
