@@ -221,6 +221,8 @@ ALWAYS_INLINE void scan_few_planes(const narrow_scan *s, shared by, const char *
         block = n - done < most ? n - done : most;
         char *const to = most < n ? buffer : out + done;
         v_u8 value = start;
+        if (most < n)
+            fetch_bytes(x + done + block, block);
         if (2 * width > VECTOR_BYTES)
             scan_wide_planes(s, x + done, block, rows, width, start, to);
         else if (plane > VECTOR_BYTES)

@@ -137,6 +137,8 @@ ALWAYS_INLINE void NAME(scan_masked_planes_)(tally_monoid m, NAME(shared_) share
         block = n - done < most ? n - done : most;
         O_T *const to = most < n ? (O_T *)buffer : out + done;
         L_V value = start;
+        if (most < n) /* masked loads do not teach the processor what comes next */
+            fetch_bytes((const char *)(x + done + block), block * sizeof *x);
         if (is_wide)
             NAME(scan_wide_planes_)(shared, x + done, block, rows, width, cached, start, to);
         else if (steps.is_whole)

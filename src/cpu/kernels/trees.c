@@ -75,6 +75,7 @@ ALWAYS_INLINE void fold(operation op, size_t bytes, v_u8 flip, v_u8 fill, const 
         uint64_t room[MOST_LANES + 1];
         const uint64_t *const own = offsets_of_lanes(offsets + done, count - done, lanes, room);
         v_u8 part[MOST_LANES / ROWS_AT_ONCE];
+        fetch_following(x, own, lanes, bytes);
         for (size_t k = 0; k < lanes / ROWS_AT_ONCE; k++)
             part[k] = fold_eight(&t, x, own + k * ROWS_AT_ONCE);
         const v_u8 result = flip ^ combined(&t, start ^ flip, join_parts(&t, part));
