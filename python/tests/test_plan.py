@@ -25,6 +25,15 @@ def longest_run_of_zeros(x):
     return longest
 
 
+def in_threads(work):
+    """Runs it in eight threads at once."""
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 @pytest.mark.parametrize("device", ["cpu", "cpu:threads=1", "cpu:baseline"])
 @pytest.mark.parametrize("op, options", [
     ("sum", {}), ("sum", {"axis": 0}), ("sum", {"axis": (0, 2), "keepdims": True}), ("sum", {"axis": 1, "exact": True}),
@@ -127,11 +136,7 @@ def test_texts_that_an_attribute_makes_anew_are_kept():
                 assert plan(x) == 1 << 18
         except Exception as error:
             wrong.append(error)
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not wrong
 
 
@@ -189,11 +194,7 @@ def test_any_thread_runs_a_plan():
         for _ in range(30):
             if not (plan(x) == expected).all() or plan(x[:1])[0] != expected[0]:
                 wrong.append(1)
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not wrong
 
 
@@ -244,11 +245,7 @@ def test_many_threads_share_the_functions():
         for _ in range(30):
             if [tally.sum(x, exact=True), tally.max(x), tally.cumulative_sum(x)[-1]] != expected:
                 wrong.append(1)
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not wrong
 
 

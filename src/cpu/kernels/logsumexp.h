@@ -1,6 +1,6 @@
-/* The fold of logsumexp. Floats x near the first one have e^x 2^-K, with one K for all, those of up to 32 bits in f32.
- * If there are others, the largest value of each block is found first, so that every element costs one exponential,
- * too; integers look up e^-d of their distance d from the largest. Included in pairs.h. */
+/* The fold of logsumexp. A float x near the first one counts as e^x 2^-K, and K is the same for all; f32 and narrower
+ * ones are computed in f32. If one lies further away, the largest value of each block is found first. So every element
+ * costs one exponential there, too. Integers look up e^-d of their distance d from the largest. Included in pairs.h. */
 
 enum {
     NAME(BLOCK) = 1024,

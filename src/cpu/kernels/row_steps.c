@@ -6,7 +6,7 @@
 #if defined(__AVX512BW__)
 enum { MOST_LANES = 32 };
 
-/* Of numbers up to some hundreds. */
+/* The quotient of a number up to some hundreds; 'reciprocal' is 65536 / divisor + 1. */
 ALWAYS_INLINE uint32_t divided(uint32_t number, uint32_t reciprocal) {
     return number * reciprocal >> 16;
 }

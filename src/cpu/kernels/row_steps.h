@@ -21,7 +21,7 @@ typedef struct row_steps {
     bool is_whole;             /* whole planes */
 } row_steps;
 
-/* Of planes of 'rows' rows and 'width' columns; a vector has room for one row at least. */
+/* Finds the steps of planes that have 'rows' rows and 'width' columns. A vector must have room for one row. */
 #define FIND_STEPS PASTE4(tally_cpu_find_steps, _, TALLY_LEVEL, )
 void FIND_STEPS(size_t lanes, size_t rows, size_t width, bool reverse, row_steps *steps);
 

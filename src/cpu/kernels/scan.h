@@ -323,7 +323,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(shared_) shared, con
         end_stream();
 }
 
-/* Planes of one column are rows; by masks, those of more than a vector need none but for their last elements. */
+/* Planes of one column are rows. Those of more than a vector are scanned one by one, as only their ends need masks. */
 #define NOT_INLINED static __attribute__((noinline)) void
 #if defined(__AVX512BW__)
 #define DEFINE_SHARED(name)                                                                                            \

@@ -119,9 +119,10 @@ ALWAYS_INLINE __mmask64 mask_of_row(const uint64_t *mask, size_t lanes) {
     return some;
 }
 
-/* Asks for elements behind those of 'lanes' groups, as many bytes as these have: a processor does not learn from masked
- * loads what comes next. The others, of groups of more than a vector, it does learn from. (Zen 5, from memory: smallest
- * of i64 in groups of 11, power law, 4.7 and 3.3 ms, of i16 in 4 1.26 and 1.06, of f64 in 20 1.70 and 1.95.) */
+/* Fetches elements behind those of 'lanes' groups, as many bytes as these have. A processor does not learn from masked
+ * loads what comes next. From the other loads of groups longer than a vector it does, so these are left to it. (Zen 5,
+ * from memory: smallest of i64 in groups of 11, power law, 4.7 and 3.3 ms, of i16 in 4 1.26 and 1.06, of f64 in 20 1.70
+ * and 1.95.) */
 ALWAYS_INLINE void fetch_following(const void *x, const uint64_t *offsets, size_t lanes, size_t bytes) {
     enum { AHEAD = 2048 };
     const uint64_t all = (offsets[lanes] - offsets[0]) * bytes;
