@@ -6,13 +6,19 @@
  * a segmented scan joins the parts of segments that cross threads. Results wait in shared memory in the order of their
  * segments, so they are stored side by side. Parts of segments that cross tiles are kept, and the last launch folds them
  * (fold_cuts.cu). */
+template <class A, class B> union either {
+    A a;
+    B b;
+};
 enum {
     /* 28 or 20. Then the threads' elements begin in different banks for most lengths. With 32, elements of segments of
      * one would all lie in two banks. */
     ITEMS = MERGED_TILE / BLOCK,
     TILE = MERGED_TILE,
     WARPS = BLOCK / WARP,
-    WIDTH = sizeof(in_t) > sizeof(tile_lane) ? sizeof(in_t) : sizeof(tile_lane),
+    /* of a result that waits: as a lane has it, or lowered by the thread that has its segment's end */
+    SLOT = RESULT_KEEPS ? sizeof(tile_lane) : sizeof(either<tile_lane, result_t>),
+    WIDTH = sizeof(in_t) > SLOT ? sizeof(in_t) : SLOT,
     PLACE = TILE * WIDTH + 48 /* bytes: elements from a vector's beginning on, one to spare, and results likewise */
 };
 static_assert(ITEMS <= LANE_LIMIT && ITEMS < WARP && ITEMS % 4 == 0);
@@ -20,6 +26,7 @@ static_assert(ITEMS <= LANE_LIMIT && ITEMS < WARP && ITEMS % 4 == 0);
 struct merged_memory {
     uint64 arrived;        /* the barrier of copies in bulk */
     uint32 of_warp[WARPS]; /* ends */
+    uint32 last_of_warp[WARPS]; /* the item behind its last end; 0: it has none */
     join_memory joins;
     alignas(16) uint8 place[PLACE];
     alignas(16) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) + 48 : 16];
@@ -117,8 +124,11 @@ inline void wait_for_elements(merged_memory &s) {
     __syncthreads();
 }
 
-/* The ends before the thread's. */
-inline uint32 rank_ends(merged_memory &s, uint32 mine) {
+/* The ends before the thread's, and the item behind the last of them; 0 if there is none. */
+struct ends_before {
+    uint32 count, behind;
+};
+inline ends_before rank_ends(merged_memory &s, uint32 mine, uint32 ends) {
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     uint32 sum = mine, before = 0;
 #pragma unroll
@@ -127,13 +137,53 @@ inline uint32 rank_ends(merged_memory &s, uint32 mine) {
         if (lane >= d)
             sum += left;
     }
+    const uint32 are_there = __ballot_sync(ALL_LANES, mine != 0), below = are_there & ((1u << lane) - 1);
+    const uint32 last = threadIdx.x * ITEMS + WARP - __clz(ends);
+    uint32 behind = from_lane(last, below ? WARP - 1 - __clz(below) : WARP - 1);
+    if (lane == (are_there ? WARP - 1 - __clz(are_there) : 0))
+        s.last_of_warp[warp] = are_there ? last : 0;
     if (lane == WARP - 1)
         s.of_warp[warp] = sum;
     __syncthreads();
+    behind = below ? behind : 0;
 #pragma unroll
-    for (uint32 w = 0; w < WARPS - 1; w++)
+    for (uint32 w = 0; w < WARPS - 1; w++) {
         before += w < warp ? s.of_warp[w] : 0;
-    return before + sum - mine;
+        behind = w < warp && !below && s.last_of_warp[w] ? s.last_of_warp[w] : behind;
+    }
+    return {before + sum - mine, behind};
+}
+
+/* ---- results ---- */
+
+/* Completes a thread's results, where the lanes of its ends wait: the first is of elements of threads before, too. Where a
+ * lane does not say all of a result, lowers them; where segments begin and end follows from the ends. 'place' is the
+ * tile's element that the thread's items begin with, 'start' the one that the first of its segments does. */
+inline void finish_results(const merged_tile &t, uint8 *mine, uint32 ends, const acc_t &first, uint32 place,
+                           uint32 start) {
+    if constexpr (RESULT_KEEPS) {
+        *(tile_lane *)mine = lane_from<tile_lane>(lower(first, 0, 0));
+    } else {
+        acc_t acc = first;
+#pragma unroll 1
+        for (;;) {
+            const uint32 end = place + __ffs(ends) - 1;
+            *(result_t *)mine = lower(acc, end - start, t.first + start);
+            ends &= ends - 1;
+            if (!ends)
+                return;
+            place--; /* an end is no element */
+            start = end;
+            mine += SLOT;
+            acc = widen_from(t.first, *(const tile_lane *)mine);
+        }
+    }
+}
+inline result_t result_in(const uint8 *slot) {
+    if constexpr (RESULT_KEEPS)
+        return lower(widen_from(0, *(const tile_lane *)slot), 0, 0);
+    else
+        return *(const result_t *)slot;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(groups_args p) {
@@ -151,14 +201,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
         return;
     const in_t *x = (const in_t *)(s.place + fetch(s, p.x, p.n, s.place, t));
     const in_t *y = HAS_SECOND ? (const in_t *)(s.seconds + fetch(s, p.y, p.n, s.seconds, t)) : x;
-    tile_lane *results = (tile_lane *)(s.place + ((uint8 *)(x + t.elements + 1) - s.place + 15) / 16 * 16);
-    const uint32 ends = t.ends_of_thread(), count = __popc(ends), rank = rank_ends(s, count);
+    uint8 *const results = s.place + ((uint8 *)(x + t.elements + 1) - s.place + 15) / 16 * 16;
+    const uint32 ends = t.ends_of_thread(), count = __popc(ends);
+    const ends_before before = rank_ends(s, count, ends);
+    const uint32 rank = before.count;
     wait_for_elements(s);
 
     const uint32 place = threadIdx.x * ITEMS - rank;
     const in_t *from = stays_in_shared(x + place);
     const int64 partner = y - x; /* an element's */
-    tile_lane *to = stays_in_shared(results + rank);
+    uint8 *const mine = stays_in_shared(results + rank * SLOT);
+    uint8 *to = mine;
     uint64 index = index_from(t.first, place);
     running<tile_lane> run;
 #pragma unroll
@@ -167,7 +220,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
         running<tile_lane> next = run;
         next.append(value_of(item), HAS_SECOND ? value_of(second) : value_t(0), index);
         if (ends >> k & 1) {
-            *to++ = run.sum();
+            *(tile_lane *)to = run.sum();
+            to += SLOT;
             run = running<tile_lane>();
         } else {
             run = next;
@@ -177,38 +231,28 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
     }
     const joined j = join(s.joins, count != 0, widen_from(t.first, run.sum()));
     const bool has_first = count && rank < t.ends;
-    acc_t first = identity_as<acc_t>(); /* of the thread's ends */
-    if (has_first)
-        first = combine(j.before, widen_from(t.first, results[rank]));
-    if (RESULT_KEEPS && has_first)
-        results[rank] = lane_from<tile_lane>(lower(first, 0, 0));
-    if (has_first && !rank && t.is_open)
-        p.cuts[blockIdx.x].before.write(first);
+    if (has_first) {
+        const acc_t first = combine(j.before, widen_from(t.first, *(tile_lane *)mine)); /* of the thread's ends */
+        if (!rank && t.is_open)
+            p.cuts[blockIdx.x].before.write(first);
+        finish_results(t, mine, ends, first, threadIdx.x * ITEMS - rank, before.behind - rank);
+    }
     if (threadIdx.x == BLOCK - 1)
         p.cuts[blockIdx.x].after.write(j.since());
-    auto result_of = [&](uint32 k, const acc_t &acc) {
-        const uint64 g = t.from + k, begin = NEEDS_START ? begin_of(p, g) : 0;
-        return lower(acc, NEEDS_START ? begin_of(p, g + 1) - begin : 0, begin);
-    };
     __syncthreads();
     auto put_all = [&](auto put_one) {
         uint32 k = threadIdx.x + (threadIdx.x == 0 && t.is_open ? BLOCK : 0);
         uint32 left = t.ends > k ? (t.ends - k + BLOCK - 1) / BLOCK : 0;
-        const tile_lane *from = stays_in_shared(results + k);
+        const uint8 *from = stays_in_shared(results + k * SLOT);
         result_t *to = p.out + t.from + k;
 #pragma unroll 4
-        for (; left; left--, k += BLOCK, from += BLOCK, to += BLOCK)
-            put_one(to, result_of(k, widen_from(t.first, *from)));
+        for (; left; left--, from += BLOCK * SLOT, to += BLOCK)
+            put_one(to, result_in(from));
     };
     if (is_aligned(p.out))
         put_all([](result_t *to, result_t result) { *to = result; });
     else
         put_all([](result_t *to, result_t result) { store_slowly(to, result); });
-    if (RESULT_KEEPS)
-        return;
-    __syncthreads(); /* what lacked the elements of threads before is written once more */
-    if (has_first && (rank || !t.is_open))
-        put(p.out + t.from + rank, result_of(rank, first));
 }
 
 /* ---- the launch before ---- */
