@@ -364,7 +364,9 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
      * elements, because a tile makes the same work besides, however wide they are. */
     const bool in_place = keys || (s->slot_bytes > 16 && !s->fold_spreads) || result <= in ||
                           (s->fold_stages && result <= 2 * in && c->is_sized);
-    const bool takes_twice = !keys && s->slot_bytes <= 8 && !s->fold_stages && (in == 1 || (in == 2 && in_place));
+    const bool has_keys = tally_cuda_has_place_keys(c);
+    const bool takes_twice =
+        !keys && (s->slot_bytes <= 8 || has_keys) && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
@@ -383,7 +385,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);
     else if (s->small_fold_tile >= s->fold_tile || c->is_sized || c->takes_turns)
         s->small_fold_tile = 0;
-    s->fold_blocks = s->differences || s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
+    s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? TALLY_CUDA_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (!keys ? 24 : tally_cuda_needs_start(c) ? 16 : 0);

@@ -351,6 +351,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HAS_MOMENTS", tally_cuda_exact_has_moments(c) || c->monoid == TALLY_MONOID_wide_moments},
                    {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
+                   {"HAS_PLACE_KEYS", tally_cuda_has_place_keys(c)},
                    {"SKIPS_NAN", c->skips_nan},
                    {"NAN_IS_IDENTITY", tally_cuda_skipping_of(c, &neutral) == TALLY_CUDA_NAN_IS_IDENTITY},
                    {"COUNTS_ELEMENTS", tally_cuda_counts_elements(c)},
