@@ -308,14 +308,29 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
 }
 
+/* Extremes, their places, and bits of narrow elements, from parts of tiles (tile_parts.cu). */
+static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    enum { BYTES = 16 << 10, MEAN = 24 };
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    const bool is_extreme = kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_VALUES || kind == TALLY_CLASS_MAGNITUDE ||
+                            kind == TALLY_CLASS_INDEXED;
+    if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->takes_turns || c->skips_nan || c->exact ||
+        c->words.count || c->in_bytes > 2 || s->differences ||
+        !(is_extreme || c->monoid == TALLY_MONOID_band || c->monoid == TALLY_MONOID_bor))
+        return;
+    s->parts_tile = BYTES / (unsigned)c->in_bytes;
+    s->parts_mean = MEAN;
+    s->parts_blocks = 8;
+}
+
 /* For elements whose folding takes more time than their reading. Measured on an H100, in microseconds (in brackets: by
  * blocks): argmax of 32 million f16 in segments of 1024 40 (66), sums of 64 million u8 44 (59), var of 16 million f32
  * in segments of 256 46 (51), of 128 65 (50); but sums of 8 million f64 in segments of 256 40 (35). */
-static unsigned long_mean_of(const tally_computation *c) {
+static unsigned long_mean_of(const tally_computation *c, const tally_cuda_sizes *s) {
     enum { MOMENTS = 256, NARROW = 1024 };
     if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->takes_turns || c->skips_nan ||
         tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->monoid == TALLY_MONOID_logsumexp ||
-        tally_cuda_differences(c))
+        s->differences || s->parts_tile)
         return 0;
     const bool has_moments =
         (c->monoid == TALLY_MONOID_moments || tally_cuda_has_higher_moments(c)) && c->in_bytes <= 4;
@@ -390,7 +405,8 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (!keys ? 24 : tally_cuda_needs_start(c) ? 16 : 0);
     s->cut_bytes = round_up(s->cut_bytes, s->slot_bytes % 16 ? 8 : 16);
-    s->long_mean = long_mean_of(c);
+    parts_sizes(c, s);
+    s->long_mean = long_mean_of(c, s);
     merged_sizes(c, s);
     s->folds_in_waves = folds_in_waves(c, architecture);
     if (s->folds_in_waves)

@@ -314,6 +314,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
                    {"SMALL_FOLD_TILE", s->small_fold_tile},
+                   {"PARTS_TILE", s->parts_tile},
+                   {"PARTS_BLOCKS", s->parts_blocks},
                    {"MERGED_BLOCKS", s->merged_blocks},
                    {"TINY_INNER", s->tiny_inner},
                    {"MERGED_TILE", s->merged_tile},
