@@ -308,15 +308,14 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
 }
 
-/* Extremes, their places, and bits of narrow elements, from parts of tiles (tile_parts.cu). */
+/* From parts of tiles (tile_parts.cu). */
 static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    enum { BYTES = 16 << 10, MEAN = 24 };
-    const tally_monoid_class kind = tally_class_of(c->monoid);
-    const bool is_extreme = kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_VALUES || kind == TALLY_CLASS_MAGNITUDE ||
-                            kind == TALLY_CLASS_INDEXED;
+    enum { BYTES = 16 << 10, MEAN = 24, MOST_LANE = 8 };
+    const bool has_index = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
     if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->takes_turns || c->skips_nan || c->exact ||
-        c->words.count || c->in_bytes > 2 || s->differences ||
-        !(is_extreme || c->monoid == TALLY_MONOID_band || c->monoid == TALLY_MONOID_bor))
+        c->words.count || s->differences || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ||
+        (has_index ? c->in_bytes > 4 : s->slot_bytes > MOST_LANE) || c->monoid == TALLY_MONOID_logsumexp ||
+        c->monoid == TALLY_MONOID_moments || tally_cuda_has_higher_moments(c))
         return;
     s->parts_tile = BYTES / (unsigned)c->in_bytes;
     s->parts_mean = MEAN;

@@ -1,80 +1,126 @@
-/* Reductions of a tile's segments from parts, of narrow elements whose reductions cannot be undone: extremes, their places,
- * bits. The tile keeps what each of its vectors has, each 8, and each 64. A segment is a lane's: some elements at its ends,
- * and in between as few parts as there are. So an element costs the same wherever segments begin. */
+/* Reductions of a tile's segments from parts of the tile, where segments are no differences of sums (tile_sums.cu): extremes,
+ * their places, bits, sums of floats. The tile keeps what some elements have together, what a thread has, and 8 threads. A
+ * segment is a lane's: some elements at its ends, and in between as few parts as there are. So an element costs the same
+ * wherever segments begin. */
 #if HAS_PARTS
-struct tile_sum {
-    enum { WORDS = sizeof(tile_lane) / 4 };
-    tile_lane lane = identity_as<tile_lane>();
+enum {
+    SPAN = sizeof(in_t) <= 2 ? 1 : 2, /* vectors of a part, which takes a quarter of their bytes at most */
+    OF_PART = SPAN * A_VECTOR,        /* elements */
+    TILE_PARTS = TILE / OF_PART,
+    MINE = TILE_PARTS / BLOCK, /* parts of a thread */
+    OF_THREADS = 8,
+};
+static_assert(MINE * OF_PART <= LANE_LIMIT && (MINE & (MINE - 1)) == 0);
 
-    void add(const tile_lane &more) {
-        lane = combine(lane, more);
+/* What has no limit of elements. */
+template <bool IsLimited> struct unlimited_lane {
+    typedef tile_lane type;
+    static type of(const tile &, const tile_lane &lane) {
+        return lane;
     }
-    acc_t accumulator(const tile &t, uint32) const {
+    static acc_t widened(const tile &t, const tile_lane &lane) {
         return widen_in(t, lane);
     }
+};
+template <> struct unlimited_lane<true> {
+    typedef acc_t type;
+    static type of(const tile &t, const tile_lane &lane) {
+        return widen_in(t, lane);
+    }
+    static acc_t widened(const tile &, const acc_t &acc) {
+        return acc;
+    }
+};
+typedef unlimited_lane<(LANE_LIMIT < TILE) || !LOWERS_CHEAPLY> of_many;
+
+struct tile_sum {
+    of_many::type all = identity_as<of_many::type>();
+
+    void add(const of_many::type &more) {
+        all = combine(all, more);
+    }
+    acc_t accumulator(const tile &t, uint32) const {
+        return of_many::widened(t, all);
+    }
     result_t result(const tile &t, uint32 begin, uint32 end) const {
-        return lower(lane, end - begin, index_in(t, begin));
+        return lower(all, end - begin, ARE_SAME<of_many::type, tile_lane> ? index_in(t, begin) : t.first + begin);
     }
 };
 
-/* Elements of a vector, a bit each, whose first one's place is 'place'; there is one at least. */
-inline tile_lane fold_vector(const uint4 &vector, uint32 which, uint32 place) {
-    in_t x[A_VECTOR];
-    memcpy(x, &vector, 16);
+/* Elements of a part, a bit each, whose first one's place is 'place'; there is one at least. */
+inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, uint32 skew) {
+    in_t x[OF_PART];
+#pragma unroll
+    for (int v = 0; v < SPAN; v++) {
+        const uint4 bits = *place_of<uint4>(t.x, part * SPAN + v);
+        memcpy(x + v * A_VECTOR, &bits, 16);
+    }
     brief<tile_lane> run;
 #pragma unroll
-    for (int k = 0; k < A_VECTOR; k++)
+    for (int k = 0; k < OF_PART; k++)
         if (which >> k & 1)
             run.append(value_of(x[k]), value_t(0), k);
     tile_lane lane = run.sum();
 #if HAS_PLACE_KEYS
-    lane.key += place;
+    lane.key += part * OF_PART - skew;
 #elif IS_ARGMIN || IS_ARGMAX
-    lane.a1 += place;
+    lane.a1 += part * OF_PART - skew;
 #endif
     return lane;
 }
 
-struct tile_sums {
-    enum { WORDS = tile_sum::WORDS, OF_8 = TILE_VECTORS, OF_64 = OF_8 + TILE_VECTORS / 8, PARTS = OF_64 + TILE_VECTORS / 64 };
-    alignas(16) uint32 words[WORDS][PARTS];
-    uint32 last; /* the beginning of the segment that goes on behind the tile */
-    uint32 skew; /* elements in front of the tile's first */
+/* A word of each part after the other. */
+template <class T, int Count> struct words_of {
+    enum { WORDS = sizeof(T) / 4 };
+    alignas(16) uint32 words[WORDS][Count];
 
-    void put(uint32 at, const tile_lane &lane) {
+    void put(uint32 at, const T &value) {
         uint32 bits[WORDS];
-        memcpy(bits, &lane, sizeof bits);
+        memcpy(bits, &value, sizeof bits);
 #pragma unroll
         for (int w = 0; w < WORDS; w++)
             words[w][at] = bits[w];
     }
-    tile_lane part(uint32 at) const {
-        tile_lane lane;
+    T get(uint32 at) const {
+        T value;
         uint32 bits[WORDS];
 #pragma unroll
         for (int w = 0; w < WORDS; w++)
             bits[w] = words[w][at];
-        memcpy(&lane, bits, sizeof bits);
-        return lane;
+        memcpy(&value, bits, sizeof bits);
+        return value;
     }
+};
+
+struct tile_sums {
+    words_of<tile_lane, TILE_PARTS + BLOCK> lanes; /* of parts, and then of threads */
+    words_of<of_many::type, BLOCK / OF_THREADS> of_threads;
+    uint32 last; /* the beginning of the segment that goes on behind the tile */
+    uint32 skew; /* elements in front of the tile's first */
+
     tile_sum between(const tile &t, uint32 begin, uint32 end) const {
-        const uint32 from = begin + skew, to = end + skew, high = to / A_VECTOR;
-        uint32 low = (from + A_VECTOR - 1) / A_VECTOR; /* whole vectors [low, high) */
-        const uint32 first = from % A_VECTOR, rest = (1u << to % A_VECTOR) - 1;
+        const uint32 from = begin + skew, to = end + skew, high = to / OF_PART;
+        uint32 low = (from + OF_PART - 1) / OF_PART; /* whole parts [low, high) */
+        const uint32 first = from % OF_PART, rest = (1u << to % OF_PART) - 1;
         const uint32 of_first = (low > high ? rest : first ? ~0u : 0) & ~0u << first;
         tile_sum sum;
 #pragma unroll 1
         for (int side = 0; side < 2; side++) {
-            const uint32 which = side == 0 ? of_first : low > high ? 0 : rest, vector = (side == 0 ? from : to) / A_VECTOR;
+            const uint32 which = side == 0 ? of_first : low > high ? 0 : rest, part = (side == 0 ? from : to) / OF_PART;
             if (which)
-                sum.add(fold_vector(*place_of<uint4>(t.x, vector), which, vector * A_VECTOR - skew));
+                sum.add(of_many::of(t, fold_part_of_tile(t, part, which, skew)));
         }
 #pragma unroll 1
         while (low < high) {
-            const int of_64 = low % 64 == 0 && low + 64 <= high, of_8 = low % 8 == 0 && low + 8 <= high;
-            const int level = of_64 ? 6 : of_8 ? 3 : 0;
-            sum.add(part((of_64 ? OF_64 : of_8 ? OF_8 : 0) + (low >> level)));
-            low += 1u << level;
+            enum { OF_MANY = MINE * OF_THREADS };
+            if (low % OF_MANY == 0 && low + OF_MANY <= high) {
+                sum.add(of_threads.get(low / OF_MANY));
+                low += OF_MANY;
+            } else {
+                const bool is_thread = low % MINE == 0 && low + MINE <= high;
+                sum.add(of_many::of(t, lanes.get(is_thread ? TILE_PARTS + low / MINE : low)));
+                low += is_thread ? MINE : 1;
+            }
         }
         return sum;
     }
@@ -87,22 +133,21 @@ struct tile_sums {
 
 /* Fills it. All threads of the block call this; it is known after the next barrier. */
 inline void add_up_tile(tile_sums &s, const tile &t) {
-    enum { MINE = TILE_VECTORS / BLOCK };
-    static_assert(MINE == 8);
     const uint32 first = threadIdx.x * MINE;
-    tile_sum sum;
+    tile_lane all = identity_as<tile_lane>();
 #pragma unroll 2
-    for (int v = 0; v < MINE; v++) {
-        const uint4 bits = *place_of<uint4>(t.x, first + v);
-        const tile_lane lane = fold_vector(bits, ~0u, (first + v) * A_VECTOR - s.skew);
-        s.put(first + v, lane);
-        sum.add(lane);
+    for (int k = 0; k < MINE; k++) {
+        const tile_lane lane = fold_part_of_tile(t, first + k, ~0u, s.skew);
+        s.lanes.put(first + k, lane);
+        all = combine(all, lane);
     }
-    s.put(tile_sums::OF_8 + threadIdx.x, sum.lane);
+    s.lanes.put(TILE_PARTS + threadIdx.x, all);
+    tile_sum sum;
+    sum.all = of_many::of(t, all);
 #pragma unroll
-    for (int d = 1; d < 8; d *= 2)
-        sum.add(from_above(sum.lane, d));
-    if (threadIdx.x % 8 == 0)
-        s.put(tile_sums::OF_64 + threadIdx.x / 8, sum.lane);
+    for (int d = 1; d < OF_THREADS; d *= 2)
+        sum.add(from_above(sum.all, d));
+    if (threadIdx.x % OF_THREADS == 0)
+        s.of_threads.put(threadIdx.x / OF_THREADS, sum.all);
 }
 #endif

@@ -5,11 +5,11 @@
 enum { A_VECTOR = 16 / sizeof(in_t), TILE_VECTORS = TILE / A_VECTOR, ITEM_BITS = 8 * sizeof(in_t) };
 
 /* Starts to copy the block's tile as it lies in memory: with what precedes it in its first vector, which every difference
- * leaves out. Returns how many elements precede it. Vectors that are not wholly the array's are copied one element at a
+ * leaves out. Returns how many elements precede it, which is none where a result would show how parts lie. Vectors that are not wholly the array's are copied one element at a
  * time. */
 inline uint32 fetch_as_it_lies(const groups_args &p, const tile &t) {
     const in_t *from = p.x + t.first;
-    if (!is_aligned(from)) {
+    if (!is_aligned(from) || (HAS_PARTS && ORDER_SHOWS)) {
         fetch(t.x, p.x, p.n, t.first, t.count);
         return 0;
     }
