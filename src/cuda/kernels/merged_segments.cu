@@ -16,7 +16,7 @@ enum {
     ITEMS = MERGED_TILE / BLOCK,
     TILE = MERGED_TILE,
     WARPS = BLOCK / WARP,
-    /* of a result that waits: as a lane has it, or lowered by the thread that has its segment's end */
+    /* of a result that waits: as a lane has it, or lowered */
     SLOT = RESULT_KEEPS ? sizeof(tile_lane) : sizeof(either<tile_lane, result_t>),
     WIDTH = sizeof(in_t) > SLOT ? sizeof(in_t) : SLOT,
     PLACE = TILE * WIDTH + 48 /* bytes: elements from a vector's beginning on, one to spare, and results likewise */
@@ -26,7 +26,8 @@ static_assert(ITEMS <= LANE_LIMIT && ITEMS < WARP && ITEMS % 4 == 0);
 struct merged_memory {
     uint64 arrived;        /* the barrier of copies in bulk */
     uint32 of_warp[WARPS]; /* ends */
-    uint32 last_of_warp[WARPS]; /* the item behind its last end; 0: it has none */
+    uint32 done[RESULT_KEEPS ? 1 : TILE / WARP]; /* results that are lowered, a bit each */
+    uint16 ends[NEEDS_START ? TILE : 1]; /* the elements before each end */
     join_memory joins;
     alignas(16) uint8 place[PLACE];
     alignas(16) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) + 48 : 16];
@@ -124,11 +125,8 @@ inline void wait_for_elements(merged_memory &s) {
     __syncthreads();
 }
 
-/* The ends before the thread's, and the item behind the last of them; 0 if there is none. */
-struct ends_before {
-    uint32 count, behind;
-};
-inline ends_before rank_ends(merged_memory &s, uint32 mine, uint32 ends) {
+/* The ends before the thread's. */
+inline uint32 rank_ends(merged_memory &s, uint32 mine) {
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     uint32 sum = mine, before = 0;
 #pragma unroll
@@ -137,53 +135,24 @@ inline ends_before rank_ends(merged_memory &s, uint32 mine, uint32 ends) {
         if (lane >= d)
             sum += left;
     }
-    const uint32 are_there = __ballot_sync(ALL_LANES, mine != 0), below = are_there & ((1u << lane) - 1);
-    const uint32 last = threadIdx.x * ITEMS + WARP - __clz(ends);
-    uint32 behind = from_lane(last, below ? WARP - 1 - __clz(below) : WARP - 1);
-    if (lane == (are_there ? WARP - 1 - __clz(are_there) : 0))
-        s.last_of_warp[warp] = are_there ? last : 0;
     if (lane == WARP - 1)
         s.of_warp[warp] = sum;
     __syncthreads();
-    behind = below ? behind : 0;
 #pragma unroll
-    for (uint32 w = 0; w < WARPS - 1; w++) {
+    for (uint32 w = 0; w < WARPS - 1; w++)
         before += w < warp ? s.of_warp[w] : 0;
-        behind = w < warp && !below && s.last_of_warp[w] ? s.last_of_warp[w] : behind;
-    }
-    return {before + sum - mine, behind};
+    return before + sum - mine;
 }
 
-/* ---- results ---- */
-
-/* Completes a thread's results, where the lanes of its ends wait: the first is of elements of threads before, too. Where a
- * lane does not say all of a result, lowers them; where segments begin and end follows from the ends. 'place' is the
- * tile's element that the thread's items begin with, 'start' the one that the first of its segments does. */
-inline void finish_results(const merged_tile &t, uint8 *mine, uint32 ends, const acc_t &first, uint32 place,
-                           uint32 start) {
-    if constexpr (RESULT_KEEPS) {
-        *(tile_lane *)mine = lane_from<tile_lane>(lower(first, 0, 0));
-    } else {
-        acc_t acc = first;
-#pragma unroll 1
-        for (;;) {
-            const uint32 end = place + __ffs(ends) - 1;
-            *(result_t *)mine = lower(acc, end - start, t.first + start);
-            ends &= ends - 1;
-            if (!ends)
-                return;
-            place--; /* an end is no element */
-            start = end;
-            mine += SLOT;
-            acc = widen_from(t.first, *(const tile_lane *)mine);
-        }
-    }
-}
-inline result_t result_in(const uint8 *slot) {
-    if constexpr (RESULT_KEEPS)
-        return lower(widen_from(0, *(const tile_lane *)slot), 0, 0);
+/* The result of the tile's segment k, which begins in it, of an accumulator or of what a lane has. */
+template <class A> inline result_t result_of(const merged_memory &s, const merged_tile &t, uint32 k, const A &acc) {
+    const uint32 end = NEEDS_START ? s.ends[k] : 0, begin = NEEDS_START && k ? s.ends[k - 1] : 0;
+    if constexpr (ARE_SAME<A, acc_t>)
+        return lower(acc, end - begin, t.first + begin);
+    else if constexpr (LOWERS_CHEAPLY)
+        return lower(acc, end - begin, index_from(t.first, begin));
     else
-        return *(const result_t *)slot;
+        return lower(widen_from(t.first, acc), end - begin, t.first + begin);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(groups_args p) {
@@ -202,16 +171,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
     const in_t *x = (const in_t *)(s.place + fetch(s, p.x, p.n, s.place, t));
     const in_t *y = HAS_SECOND ? (const in_t *)(s.seconds + fetch(s, p.y, p.n, s.seconds, t)) : x;
     uint8 *const results = s.place + ((uint8 *)(x + t.elements + 1) - s.place + 15) / 16 * 16;
-    const uint32 ends = t.ends_of_thread(), count = __popc(ends);
-    const ends_before before = rank_ends(s, count, ends);
-    const uint32 rank = before.count;
+    for (uint32 w = threadIdx.x; w < TILE / WARP && !RESULT_KEEPS; w += BLOCK)
+        s.done[w] = 0;
+    const uint32 ends = t.ends_of_thread(), count = __popc(ends), rank = rank_ends(s, count);
     wait_for_elements(s);
 
     const uint32 place = threadIdx.x * ITEMS - rank;
     const in_t *from = stays_in_shared(x + place);
     const int64 partner = y - x; /* an element's */
-    uint8 *const mine = stays_in_shared(results + rank * SLOT);
-    uint8 *to = mine;
+    uint8 *to = stays_in_shared(results + rank * SLOT);
+    uint16 *end = stays_in_shared(s.ends + (NEEDS_START ? rank : 0));
+    uint32 at = place;
     uint64 index = index_from(t.first, place);
     running<tile_lane> run;
 #pragma unroll
@@ -222,20 +192,29 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
         if (ends >> k & 1) {
             *(tile_lane *)to = run.sum();
             to += SLOT;
+            if (NEEDS_START)
+                *end++ = (uint16)at;
             run = running<tile_lane>();
         } else {
             run = next;
             from++;
+            at++;
             index++;
         }
     }
     const joined j = join(s.joins, count != 0, widen_from(t.first, run.sum()));
     const bool has_first = count && rank < t.ends;
-    if (has_first) {
-        const acc_t first = combine(j.before, widen_from(t.first, *(tile_lane *)mine)); /* of the thread's ends */
+    if (has_first) { /* of the thread's ends */
+        uint8 *const slot = results + rank * SLOT;
+        const acc_t first = combine(j.before, widen_from(t.first, *(tile_lane *)slot));
         if (!rank && t.is_open)
             p.cuts[blockIdx.x].before.write(first);
-        finish_results(t, mine, ends, first, threadIdx.x * ITEMS - rank, before.behind - rank);
+        if constexpr (RESULT_KEEPS) {
+            *(tile_lane *)slot = lane_from<tile_lane>(lower(first, 0, 0));
+        } else {
+            *(result_t *)slot = result_of(s, t, rank, first);
+            atomicOr(&s.done[rank / WARP], 1u << rank % WARP);
+        }
     }
     if (threadIdx.x == BLOCK - 1)
         p.cuts[blockIdx.x].after.write(j.since());
@@ -245,9 +224,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
         uint32 left = t.ends > k ? (t.ends - k + BLOCK - 1) / BLOCK : 0;
         const uint8 *from = stays_in_shared(results + k * SLOT);
         result_t *to = p.out + t.from + k;
-#pragma unroll 4
-        for (; left; left--, from += BLOCK * SLOT, to += BLOCK)
-            put_one(to, result_in(from));
+#pragma unroll LOWERS_CHEAPLY ? 4 : 2
+        for (; left; left--, k += BLOCK, from += BLOCK * SLOT, to += BLOCK)
+            if (!RESULT_KEEPS && s.done[k / WARP] >> k % WARP & 1)
+                put_one(to, *(const result_t *)from);
+            else
+                put_one(to, result_of(s, t, k, *(const tile_lane *)from));
     };
     if (is_aligned(p.out))
         put_all([](result_t *to, result_t result) { *to = result; });
