@@ -47,6 +47,14 @@ struct tile_sum {
     }
 };
 
+#if HAS_PLACE_KEYS
+/* The same as tile_lane::of() of element k of a word, by one instruction. */
+inline tile_lane key_in(uint32 word, uint32 k, uint32 place) {
+    constexpr bool are_bytes = sizeof(in_t) == 1, are_signed = in_t(-1) < in_t(0);
+    const uint32 high = are_signed ? 8 | k : 6; /* of a byte: copies of its sign, or a byte of 'place' that is 0 */
+    return {(tile_lane::word)__byte_perm(word, place, are_bytes ? high << 12 | k << 8 | 0x54 : k ? 0x3254 : 0x1054)};
+}
+#endif
 /* Elements of a part, a bit each, whose first one's place is 'place'; there is one at least. */
 inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, uint32 skew) {
     in_t x[OF_PART];
@@ -55,18 +63,29 @@ inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, uin
         const uint4 bits = *place_of<uint4>(t.x, part * SPAN + v);
         memcpy(x + v * A_VECTOR, &bits, 16);
     }
+#if HAS_PLACE_KEYS
+    enum { IN_WORD = 4 / sizeof(in_t) };
+    uint32 words[4];
+    memcpy(words, x, 16);
+    tile_lane lane = identity_as<tile_lane>();
+#pragma unroll
+    for (int k = 0; k < OF_PART; k++)
+        if (which >> k & 1)
+            lane = combine(lane, key_in(IS_ARGMAX ? ~words[k / IN_WORD] : words[k / IN_WORD], k % IN_WORD, k));
+    lane.key += part * OF_PART - skew;
+    return lane;
+#else
     brief<tile_lane> run;
 #pragma unroll
     for (int k = 0; k < OF_PART; k++)
         if (which >> k & 1)
             run.append(value_of(x[k]), value_t(0), k);
     tile_lane lane = run.sum();
-#if HAS_PLACE_KEYS
-    lane.key += part * OF_PART - skew;
-#elif IS_ARGMIN || IS_ARGMAX
+#if IS_ARGMIN || IS_ARGMAX
     lane.a1 += part * OF_PART - skew;
 #endif
     return lane;
+#endif
 }
 
 /* A word of each part after the other. */
