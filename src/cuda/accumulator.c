@@ -436,7 +436,7 @@ bool tally_cuda_has_parts(const tally_computation *c) {
     case TALLY_CLASS_VALUES:
         return tally_cuda_accumulator_bytes(c) <= MOST_LANE;
     default:
-        return false;
+        return c->monoid == TALLY_MONOID_moments;
     }
 }
 

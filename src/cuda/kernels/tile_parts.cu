@@ -1,16 +1,79 @@
 /* Reductions of a tile's segments from parts of the tile, where segments are no differences of sums (tile_sums.cu): extremes,
- * their places, bits, sums of floats. The tile keeps what some elements have together, what a thread has, and 8 threads. A
+ * their places, bits, sums of floats, variances. The tile keeps what some elements have together, what a thread has, and 8 threads. A
  * segment is a lane's: some elements at its ends, and in between as few parts as there are. So an element costs the same
  * wherever segments begin. */
 #if HAS_PARTS
 enum {
-    SPAN = sizeof(in_t) <= 2 ? 1 : 2, /* vectors of a part, which takes a quarter of their bytes at most */
+    SPAN = sizeof(in_t) <= 2 && !MOMENTS ? 1 : 2, /* vectors of a part */
     OF_PART = SPAN * A_VECTOR,        /* elements */
     TILE_PARTS = TILE / OF_PART,
     MINE = TILE_PARTS / BLOCK, /* parts of a thread */
     OF_THREADS = 8,
 };
-static_assert(MINE * OF_PART <= LANE_LIMIT && (MINE & (MINE - 1)) == 0);
+static_assert(MINE * OF_PART <= LANE_LIMIT && (MINE & (MINE - 1)) == 0 && (OF_PART & (OF_PART - 1)) == 0);
+
+inline void read_part(const tile &t, uint32 part, in_t (&x)[OF_PART]) {
+#pragma unroll
+    for (int v = 0; v < SPAN; v++) {
+        const uint4 bits = *place_of<uint4>(t.x, part * SPAN + v);
+        memcpy(x + v * A_VECTOR, &bits, 16);
+    }
+}
+
+#if MOMENTS
+/* Sums of distances from the first element of the part or thread, and of their squares. An element that is not finite
+ * makes the squares NaN, also where they could overflow. */
+typedef powers tile_part;
+struct centred_part {
+    double centre;
+    powers of;
+};
+
+/* Takes them from a number that is less by 'by'. */
+inline powers moved(powers part, double n, double by) {
+    const double squares = part.squares;
+    part.move(n, by);
+    if (CAN_OVERFLOW && is_nan(part.squares) && !is_nan(squares))
+        part.squares = 2 * range<double>::highest();
+    return part;
+}
+
+struct tile_sum {
+    running<acc_t> sum;
+
+    void add_part(const powers &part, uint32 n, double pivot) {
+        sum.add_powers(moved(part, small_number(n), pivot - sum.shift));
+        sum.count += n;
+        if (CAN_OVERFLOW && is_nan(part.squares))
+            sum.zero = part.squares;
+    }
+    acc_t accumulator(const tile &, uint32) const {
+        return sum.sum();
+    }
+    result_t result(const tile &, uint32, uint32) const {
+        return sum.result(0);
+    }
+};
+
+inline double element_of(const tile &t, uint32 e) {
+    return (double)value_of(*place_of<in_t>(t.x, e));
+}
+inline powers fold_part_of_tile(const tile &t, uint32 part, double *pivot) {
+    in_t x[OF_PART];
+    read_part(t, part, x);
+    *pivot = (double)value_of(x[0]);
+    powers of;
+    double zero = *pivot * 0.0;
+#pragma unroll
+    for (int k = 1; k < OF_PART; k++) {
+        const double number = (double)value_of(x[k]);
+        of.add_distance(number - *pivot);
+        zero = __fma_rn(number, 0.0, zero);
+    }
+    of.squares += CAN_OVERFLOW ? zero : 0;
+    return of;
+}
+#else
 
 /* What has no limit of elements. */
 template <bool IsLimited> struct unlimited_lane {
@@ -58,11 +121,7 @@ inline tile_lane key_in(uint32 word, uint32 k, uint32 place) {
 /* Elements of a part, a bit each, whose first one's place is 'place'; there is one at least. */
 inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, uint32 skew) {
     in_t x[OF_PART];
-#pragma unroll
-    for (int v = 0; v < SPAN; v++) {
-        const uint4 bits = *place_of<uint4>(t.x, part * SPAN + v);
-        memcpy(x + v * A_VECTOR, &bits, 16);
-    }
+    read_part(t, part, x);
 #if HAS_PLACE_KEYS
     enum { IN_WORD = 4 / sizeof(in_t) };
     uint32 words[4];
@@ -88,6 +147,10 @@ inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, uin
 #endif
 }
 
+typedef tile_lane tile_part;
+typedef of_many::type centred_part;
+#endif
+
 /* A word of each part after the other. */
 template <class T, int Count> struct words_of {
     enum { WORDS = sizeof(T) / 4 };
@@ -112,11 +175,54 @@ template <class T, int Count> struct words_of {
 };
 
 struct tile_sums {
-    words_of<tile_lane, TILE_PARTS + BLOCK> lanes; /* of parts, and then of threads */
-    words_of<of_many::type, BLOCK / OF_THREADS> of_threads;
+    enum { OF_MANY = MINE * OF_THREADS /* parts */ };
+    words_of<tile_part, TILE_PARTS + BLOCK> parts; /* and then those of threads */
+    words_of<centred_part, BLOCK / OF_THREADS> of_threads;
     uint32 last; /* the beginning of the segment that goes on behind the tile */
     uint32 skew; /* elements in front of the tile's first */
 
+#if MOMENTS
+    /* Distances are taken from the mean of the largest part that there is, so few bits are lost. */
+    tile_sum between(const tile &t, uint32 begin, uint32 end) const {
+        const uint32 high = end / OF_PART, many = (begin + OF_PART * OF_MANY - 1) / (OF_PART * OF_MANY);
+        const uint32 thread = (begin + OF_PART * MINE - 1) / (OF_PART * MINE);
+        uint32 low = (begin + OF_PART - 1) / OF_PART;
+        const bool has_many = (many + 1) * OF_MANY <= high, has_thread = (thread + 1) * MINE <= high;
+        tile_sum sum;
+        sum.sum.has_shift = true;
+        if (has_many) {
+            sum.sum.shift = of_threads.get(many).centre;
+        } else if (low < high) {
+            const uint32 first = has_thread ? thread * MINE : low;
+            const double scale = has_thread ? 1.0 / (OF_PART * MINE) : 1.0 / OF_PART;
+            const double distances = parts.get(has_thread ? TILE_PARTS + thread : low).distances;
+            sum.sum.shift = __fma_rn(distances, scale, element_of(t, first * OF_PART));
+        } else if (begin < end) {
+            sum.sum.shift = element_of(t, begin);
+        }
+        const uint32 behind = low < high ? low * OF_PART : end; /* the first ones */
+#pragma unroll 1
+        for (uint32 e = begin; e < end; e++) {
+            e = e == behind ? high * OF_PART : e;
+            if (e < end)
+                sum.sum.add_from_shift(value_of(*place_of<in_t>(t.x, e)));
+        }
+#pragma unroll 1
+        while (low < high) {
+            if (low % OF_MANY == 0 && low + OF_MANY <= high) {
+                const centred_part part = of_threads.get(low / OF_MANY);
+                sum.add_part(part.of, OF_MANY * OF_PART, part.centre);
+                low += OF_MANY;
+            } else {
+                const bool is_thread = low % MINE == 0 && low + MINE <= high;
+                const powers part = parts.get(is_thread ? TILE_PARTS + low / MINE : low);
+                sum.add_part(part, is_thread ? MINE * OF_PART : OF_PART, element_of(t, low * OF_PART));
+                low += is_thread ? MINE : 1;
+            }
+        }
+        return sum;
+    }
+#else
     tile_sum between(const tile &t, uint32 begin, uint32 end) const {
         const uint32 from = begin + skew, to = end + skew, high = to / OF_PART;
         uint32 low = (from + OF_PART - 1) / OF_PART; /* whole parts [low, high) */
@@ -131,18 +237,18 @@ struct tile_sums {
         }
 #pragma unroll 1
         while (low < high) {
-            enum { OF_MANY = MINE * OF_THREADS };
             if (low % OF_MANY == 0 && low + OF_MANY <= high) {
                 sum.add(of_threads.get(low / OF_MANY));
                 low += OF_MANY;
             } else {
                 const bool is_thread = low % MINE == 0 && low + MINE <= high;
-                sum.add(of_many::of(t, lanes.get(is_thread ? TILE_PARTS + low / MINE : low)));
+                sum.add(of_many::of(t, parts.get(is_thread ? TILE_PARTS + low / MINE : low)));
                 low += is_thread ? MINE : 1;
             }
         }
         return sum;
     }
+#endif
     /* For each lane of a warp; bad ones may have anything. */
     tile_sum of_lane(const tile &t, uint32 begin, uint32 end) const {
         end = end < t.count ? end : t.count;
@@ -153,20 +259,42 @@ struct tile_sums {
 /* Fills it. All threads of the block call this; it is known after the next barrier. */
 inline void add_up_tile(tile_sums &s, const tile &t) {
     const uint32 first = threadIdx.x * MINE;
+#if MOMENTS
+    constexpr double n = MINE * OF_PART;
+    const double pivot = element_of(t, first * OF_PART);
+    powers all;
+#pragma unroll 1
+    for (int k = 0; k < MINE; k++) {
+        double of_part;
+        const powers part = fold_part_of_tile(t, first + k, &of_part);
+        s.parts.put(first + k, part);
+        all.add_powers(moved(part, OF_PART, of_part - pivot));
+    }
+    s.parts.put(TILE_PARTS + threadIdx.x, all);
+    double centre = __fma_rn(all.distances, 1 / n, pivot) * (1.0 / OF_THREADS);
+#pragma unroll
+    for (int d = 1; d < OF_THREADS; d *= 2)
+        centre += from_across(centre, d);
+    all = moved(all, n, pivot - centre);
+#pragma unroll
+    for (int d = 1; d < OF_THREADS; d *= 2)
+        all.add_from([=](double value) { return from_across(value, d); });
+    const centred_part of_threads = {centre, all};
+#else
     tile_lane all = identity_as<tile_lane>();
 #pragma unroll 2
     for (int k = 0; k < MINE; k++) {
         const tile_lane lane = fold_part_of_tile(t, first + k, ~0u, s.skew);
-        s.lanes.put(first + k, lane);
+        s.parts.put(first + k, lane);
         all = combine(all, lane);
     }
-    s.lanes.put(TILE_PARTS + threadIdx.x, all);
-    tile_sum sum;
-    sum.all = of_many::of(t, all);
+    s.parts.put(TILE_PARTS + threadIdx.x, all);
+    centred_part of_threads = of_many::of(t, all);
 #pragma unroll
     for (int d = 1; d < OF_THREADS; d *= 2)
-        sum.add(from_above(sum.all, d));
+        of_threads = combine(of_threads, from_above(of_threads, d));
+#endif
     if (threadIdx.x % OF_THREADS == 0)
-        s.of_threads.put(threadIdx.x / OF_THREADS, sum.all);
+        s.of_threads.put(threadIdx.x / OF_THREADS, of_threads);
 }
 #endif
