@@ -419,27 +419,6 @@ int tally_cuda_differences(const tally_computation *c) {
     return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? TALLY_CUDA_OF_BYTES : TALLY_CUDA_OF_LANES;
 }
 
-bool tally_cuda_has_parts(const tally_computation *c) {
-    enum { MOST_LANE = 8 /* bytes */ };
-    if (!c->entry || c->exact || c->words.count || c->skips_nan || c->desc.grouping != TALLY_SEGMENTS ||
-        tally_is_scan(c) || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || tally_cuda_differences(c))
-        return false;
-    switch (tally_class_of(c->monoid)) {
-    case TALLY_CLASS_INDEXED:
-        return c->in_bytes <= 4;
-    case TALLY_CLASS_SUM:
-    case TALLY_CLASS_SQUARE:
-    case TALLY_CLASS_TOTAL:
-    case TALLY_CLASS_VALUE:
-    case TALLY_CLASS_BITS:
-    case TALLY_CLASS_MAGNITUDE:
-    case TALLY_CLASS_VALUES:
-        return tally_cuda_accumulator_bytes(c) <= MOST_LANE;
-    default:
-        return c->monoid == TALLY_MONOID_moments;
-    }
-}
-
 bool tally_cuda_has_place_keys(const tally_computation *c) {
     return c->entry && !c->exact && !c->skips_nan && !tally_is_scan(c) && c->in_bytes <= 2 &&
            tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !tally_dtype_is_float(c->desc.in);

@@ -308,6 +308,23 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
 }
 
+/* Places of narrow extremes, and variances that are no differences, from parts of tiles (tile_parts.cu). Measured on an
+ * H200, in microseconds (in brackets: by heads): argmin of 500 million u8 in segments of 317 221 (625), argmax of 90
+ * million f16 in segments of 60 125 (187), var of 40 million f32 in segments of 100 90 (114), std of 12 million f64,
+ * exponential 4, 96 (128). A segment costs what some 40 narrow elements do: largest of 150 million i8 in segments of 10
+ * 255 (137). */
+static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    enum { PLACES = 48, MOMENTS = 4 };
+    const bool has_moments = c->monoid == TALLY_MONOID_moments;
+    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 2;
+    if (c->desc.grouping != TALLY_SEGMENTS || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
+        c->is_sized || c->takes_turns || c->skips_nan || s->differences || !(has_moments || has_places))
+        return;
+    s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes;
+    s->parts_mean = has_moments ? MOMENTS : PLACES;
+    s->parts_blocks = 8;
+}
+
 /* For elements whose folding takes more time than their reading. Measured on an H100, in microseconds (in brackets: by
  * blocks): argmax of 32 million f16 in segments of 1024 40 (66), sums of 64 million u8 44 (59), var of 16 million f32
  * in segments of 256 46 (51), of 128 65 (50); but sums of 8 million f64 in segments of 256 40 (35). */
@@ -315,7 +332,7 @@ static unsigned long_mean_of(const tally_computation *c) {
     enum { MOMENTS = 256, NARROW = 1024 };
     if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->takes_turns || c->skips_nan ||
         tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->monoid == TALLY_MONOID_logsumexp ||
-        tally_cuda_differences(c) || tally_cuda_has_parts(c))
+        tally_cuda_differences(c))
         return 0;
     const bool has_moments =
         (c->monoid == TALLY_MONOID_moments || tally_cuda_has_higher_moments(c)) && c->in_bytes <= 4;
@@ -334,8 +351,6 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
         MEAN = 32,
         MEAN_OF_TWO = 8,
         MEAN_OF_DIFFERENCES = 8,
-        MEAN_OF_PARTS = 16,
-        NARROW_OF_PARTS = 8,
         WIDE_MEAN = 4,
         MOST_BYTES = 16
     };
@@ -345,11 +360,10 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || c->takes_turns || s->slot_bytes > MOST_BYTES)
         return;
     s->merged_tile = TALLY_CUDA_FOLD_BLOCK * (is_wide ? WIDE_ITEMS : ITEMS);
-    s->merged_mean = s->has_parts                           ? c->in_bytes < 4 ? NARROW_OF_PARTS : MEAN_OF_PARTS
-                     : c->in_bytes < 4 || s->slot_bytes > 8 ? WIDE_MEAN
-                     : are_two                              ? MEAN_OF_TWO
-                     : s->differences                       ? MEAN_OF_DIFFERENCES
-                                                            : MEAN;
+    s->merged_mean = c->in_bytes < 4 || s->slot_bytes > 8 ? WIDE_MEAN
+                     : are_two                            ? MEAN_OF_TWO
+                     : s->differences                     ? MEAN_OF_DIFFERENCES
+                                                          : MEAN;
     s->merged_blocks = is_wide ? 4 : 8;
 }
 
@@ -378,10 +392,9 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (keys ? (unsigned)most(SMALL_ITEMS, 16 / in) : SMALL_BYTES / in);
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     s->differences = tally_cuda_differences(c);
-    s->has_parts = tally_cuda_has_parts(c);
-    if (s->differences || s->has_parts) { /* results need no room; a thread that has a segment lowers it */
-        const unsigned most_items = s->has_parts ? 4 * MOST_ITEMS : 2 * MOST_ITEMS;
-        s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, most_items);
+    if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */
+        s->fold_tile =
+            TALLY_CUDA_FOLD_BLOCK * (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, 2 * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = s->fold_spreads = false;
     }
@@ -389,12 +402,13 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);
     else if (s->small_fold_tile >= s->fold_tile || c->is_sized || c->takes_turns)
         s->small_fold_tile = 0;
-    s->fold_blocks = s->differences || s->has_parts || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
+    s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? TALLY_CUDA_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (!keys ? 24 : tally_cuda_needs_start(c) ? 16 : 0);
     s->cut_bytes = round_up(s->cut_bytes, s->slot_bytes % 16 ? 8 : 16);
     s->long_mean = long_mean_of(c);
+    parts_sizes(c, s);
     merged_sizes(c, s);
     s->folds_in_waves = folds_in_waves(c, architecture);
     if (s->folds_in_waves)

@@ -25,6 +25,9 @@ typedef struct tally_cuda_sizes {
     unsigned single_blocks;    /* and where a thread has one column */
     bool folds_in_waves;       /* wave_runs.cu where the outputs have room for a run of each element */
     unsigned long_mean;        /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
+    unsigned parts_tile;       /* elements of a tile where tile_parts.cu reduces segments; 0: never */
+    unsigned parts_mean;       /* mean elements of segments from which on it does */
+    unsigned parts_blocks;     /* of it that a multiprocessor must have registers for */
     unsigned merged_tile;      /* items of a tile of merged_segments.cu; 0: that reduces no segments */
     unsigned merged_mean;      /* mean elements of segments up to which it reduces them */
     unsigned merged_blocks;    /* of it that a multiprocessor must have registers for */
@@ -33,8 +36,7 @@ typedef struct tally_cuda_sizes {
     bool fold_spreads;         /* sums of squares of distances from the mean, likewise */
     bool fold_stages;          /* accumulators, where results would be lowered at each head (fold_tile.cu) */
     unsigned fold_results;     /* that a tile has room for; as many as elements, if they take their place */
-    int differences;           /* tally_cuda_differences(); then no tile has room for results, nor */
-    bool has_parts;            /* if tally_cuda_has_parts() */
+    int differences;           /* tally_cuda_differences(); then no tile has room for results */
     unsigned few_blocks;       /* of the cluster that reduces few elements by segments; 1 where there are no clusters */
     unsigned few_threads;      /* of such a block */
     unsigned fold_blocks;      /* blocks of such a reduction that a multiprocessor must have registers for */

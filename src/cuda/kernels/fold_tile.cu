@@ -9,11 +9,11 @@
 #define HAS_SMALL_TILES 0
 #endif
 enum {
-    TILE = HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
+    TILE = HAS_PARTS ? PARTS_TILE : HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
     HEAD_WORDS = HAS_SUMS ? 1 : TILE / WARP,
-    IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE /* results take the place of the elements; else there is room for fewer */
+    IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE && !HAS_PARTS /* results take the place of the elements; else there is room for fewer */
 };
 /* What a head's place receives: the result, or, if lowering takes many instructions, the accumulator, or of a variance
  * the sum of the squares of distances from the mean. Threads lower those side by side when they write the results. */

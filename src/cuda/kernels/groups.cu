@@ -1,4 +1,7 @@
 /* Shared by reductions by segments and by keys. */
+#ifndef HAS_PARTS /* by_parts.cu sets it */
+#define HAS_PARTS 0
+#endif
 #define HAS_SUMS (DIFFERENCES || HAS_PARTS) /* of a tile, which then has no results */
 
 /* A chunk's parts of groups that cross its ends. */

@@ -76,7 +76,7 @@ struct merged_tile {
 inline uint32 fetch(merged_memory &s, const in_t *array, uint64 n, uint8 *to, const merged_tile &t) {
     const in_t *from = array + t.first;
     const uint32 before = (uint64)from & 15;
-    if (!is_aligned(from)) {
+    if (!is_aligned(from) || !t.elements) { /* behind the last segment 'from' may be far behind the array */
 #if TALLY_ARCHITECTURE >= 90
         if (threadIdx.x == 0)
             arrive_at_mbarrier(&s.arrived);

@@ -1,7 +1,7 @@
-/* Reductions of a tile's segments from parts of the tile, where segments are no differences of sums (tile_sums.cu): extremes,
- * their places, bits, sums of floats, variances. The tile keeps what some elements have together, what a thread has, and 8 threads. A
- * segment is a lane's: some elements at its ends, and in between as few parts as there are. So an element costs the same
- * wherever segments begin. */
+/* Reductions of a tile's segments from parts of the tile: places of narrow extremes, and variances where tile_sums.cu has no
+ * differences. The tile keeps what some elements have together, what a thread has, and 8 threads. A segment is a lane's:
+ * some elements at its ends, and in between as few parts as there are. So an element costs the same wherever segments
+ * begin. */
 #if HAS_PARTS
 enum {
     SPAN = sizeof(in_t) <= 2 && !MOMENTS ? 1 : 2, /* vectors of a part */
@@ -10,7 +10,7 @@ enum {
     MINE = TILE_PARTS / BLOCK, /* parts of a thread */
     OF_THREADS = 8,
 };
-static_assert(MINE * OF_PART <= LANE_LIMIT && (MINE & (MINE - 1)) == 0 && (OF_PART & (OF_PART - 1)) == 0);
+static_assert((MINE & (MINE - 1)) == 0 && (OF_PART & (OF_PART - 1)) == 0);
 
 inline void read_part(const tile &t, uint32 part, in_t (&x)[OF_PART]) {
 #pragma unroll
@@ -75,38 +75,17 @@ inline powers fold_part_of_tile(const tile &t, uint32 part, double *pivot) {
 }
 #else
 
-/* What has no limit of elements. */
-template <bool IsLimited> struct unlimited_lane {
-    typedef tile_lane type;
-    static type of(const tile &, const tile_lane &lane) {
-        return lane;
-    }
-    static acc_t widened(const tile &t, const tile_lane &lane) {
-        return widen_in(t, lane);
-    }
-};
-template <> struct unlimited_lane<true> {
-    typedef acc_t type;
-    static type of(const tile &t, const tile_lane &lane) {
-        return widen_in(t, lane);
-    }
-    static acc_t widened(const tile &, const acc_t &acc) {
-        return acc;
-    }
-};
-typedef unlimited_lane<(LANE_LIMIT < TILE) || !LOWERS_CHEAPLY> of_many;
-
 struct tile_sum {
-    of_many::type all = identity_as<of_many::type>();
+    tile_lane all = identity_as<tile_lane>();
 
-    void add(const of_many::type &more) {
+    void add(const tile_lane &more) {
         all = combine(all, more);
     }
     acc_t accumulator(const tile &t, uint32) const {
-        return of_many::widened(t, all);
+        return widen_in(t, all);
     }
     result_t result(const tile &t, uint32 begin, uint32 end) const {
-        return lower(all, end - begin, ARE_SAME<of_many::type, tile_lane> ? index_in(t, begin) : t.first + begin);
+        return lower(all, end - begin, index_in(t, begin));
     }
 };
 
@@ -140,15 +119,12 @@ inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, uin
         if (which >> k & 1)
             run.append(value_of(x[k]), value_t(0), k);
     tile_lane lane = run.sum();
-#if IS_ARGMIN || IS_ARGMAX
     lane.a1 += part * OF_PART - skew;
-#endif
     return lane;
 #endif
 }
 
-typedef tile_lane tile_part;
-typedef of_many::type centred_part;
+typedef tile_lane tile_part, centred_part;
 #endif
 
 /* A word of each part after the other. */
@@ -233,18 +209,14 @@ struct tile_sums {
         for (int side = 0; side < 2; side++) {
             const uint32 which = side == 0 ? of_first : low > high ? 0 : rest, part = (side == 0 ? from : to) / OF_PART;
             if (which)
-                sum.add(of_many::of(t, fold_part_of_tile(t, part, which, skew)));
+                sum.add(fold_part_of_tile(t, part, which, skew));
         }
 #pragma unroll 1
         while (low < high) {
-            if (low % OF_MANY == 0 && low + OF_MANY <= high) {
-                sum.add(of_threads.get(low / OF_MANY));
-                low += OF_MANY;
-            } else {
-                const bool is_thread = low % MINE == 0 && low + MINE <= high;
-                sum.add(of_many::of(t, parts.get(is_thread ? TILE_PARTS + low / MINE : low)));
-                low += is_thread ? MINE : 1;
-            }
+            const bool are_many = low % OF_MANY == 0 && low + OF_MANY <= high;
+            const bool is_thread = low % MINE == 0 && low + MINE <= high;
+            sum.add(are_many ? of_threads.get(low / OF_MANY) : parts.get(is_thread ? TILE_PARTS + low / MINE : low));
+            low += are_many ? OF_MANY : is_thread ? MINE : 1;
         }
         return sum;
     }
@@ -289,7 +261,7 @@ inline void add_up_tile(tile_sums &s, const tile &t) {
         all = combine(all, lane);
     }
     s.parts.put(TILE_PARTS + threadIdx.x, all);
-    centred_part of_threads = of_many::of(t, all);
+    tile_lane of_threads = all;
 #pragma unroll
     for (int d = 1; d < OF_THREADS; d *= 2)
         of_threads = combine(of_threads, from_above(of_threads, d));
