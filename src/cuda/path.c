@@ -35,7 +35,7 @@ static bool are_fast_tiles(const tally_computation *c, const tally_cuda_sizes *s
     const uint64_t result = c->out_bytes * c->per_result, each = c->in_bytes + result;
     if (tall->elements * each <= LITTLE)
         return has_waves; /* else columns are held in registers */
-    return c->in_bytes <= (has_waves ? 1 : 2) && result <= 4 && shape->inner * c->in_bytes <= NARROW &&
+    return ((c->in_bytes <= (has_waves ? 1 : 2) && result <= 4) || (has_waves && sizes->slot_bytes > 8)) && shape->inner * c->in_bytes <= NARROW &&
            !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) &&
            (tall->tall.tiles == 1 || tall->tall.strands * tall->tall.rows * each >= OF_ENTRY * sizes->entry_bytes);
 }
@@ -47,7 +47,7 @@ static bool cut_little(const tally_cuda_device *device, const tally_computation 
     tally_cuda_cut held = *cut;
     if (cut->elements * (c->in_bytes + c->out_bytes * c->per_result) > MOST_HELD ||
         !tally_cuda_held_columns_cut(device, c, sizes, shape, &held) ||
-        held.held_columns.panels * held.held_columns.blocks * 2 < (uint64_t)device->multiprocessors)
+        held.held_columns.panels * held.held_columns.blocks * 4 < (uint64_t)device->multiprocessors)
         return false;
     *cut = held;
     return true;

@@ -12,9 +12,9 @@ enum {
     NARROW_BYTES = 256, /* up to this width panels may come out narrower than it says, to make their number even */
     LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; with less, clusters hold the columns if they can */
     HALF_BUSY = 40,     /* with less, columns are cut into tiles or stretches */
-    TALL_BUSY = 85,     /* with less, tiles of some rows are faster, from so many bytes read and written on: */
+    TALL_BUSY = 90,     /* with less, tiles of some rows are faster, from so many bytes read and written on: */
     LEAST_TALL = 32 << 20,
-    TALL_ROWS = 1024, /* and with so many rows at least, as wide as a line of the cache */
+    TALL_ROWS = 512, /* and with so many rows at least, as wide as a line of the cache */
     FEW_STRANDS = 8,  /* of a column, which each of its threads adds up by itself */
 
     /* columns held in registers */

@@ -72,8 +72,10 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     cut->tall.tile = (unsigned)(round_up(strands * rows * pitch, VECTOR) + (are_narrow ? 2 * VECTOR : 0));
     const bool are_many = are_narrow && strands >= MANY_STRANDS;
     cut->tall.group = are_many ? MANY_OF_GROUP : GROUP;
-    cut->tall.chain = are_narrow ? CHAIN : 1;
-    cut->tall.groups = are_narrow ? (unsigned)(tiles / cut->tall.group) : 0;
+    const uint64_t under_way = (uint64_t)device->multiprocessors * sizes->tall.blocks;
+    const bool are_chains = are_narrow || outer * panels * GROUP < under_way;
+    cut->tall.chain = are_chains ? CHAIN : 1;
+    cut->tall.groups = are_chains ? (unsigned)(tiles / cut->tall.group) : 0;
     cut->tall.results = !are_staged ? ~0u : of_results ? (unsigned)inputs * cut->tall.tile : 0;
     const uint64_t staged = of_results ? round_up(strands * rows * of_results, VECTOR) + 2 * VECTOR : 0;
     cut->tall.shared = (unsigned)(inputs * cut->tall.tile + staged) + sizes->tall.sums;
