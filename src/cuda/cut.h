@@ -144,7 +144,7 @@ typedef struct tally_cuda_cut {
             unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
             unsigned tile;    /* bytes there */
             unsigned results; /* as in the kernel's arguments, like what follows */
-            unsigned group, chain, groups;
+            unsigned group_bits, chain_bits, groups;
             unsigned shared; /* bytes of a block */
         } tall;
         struct {

@@ -1,14 +1,15 @@
-/* Columns of a tile that several threads of a team share, each of which has a strand: some rows that follow each other. */
+/* Columns of a tile that several threads share, each of which has a strand: some rows that follow each other. */
 
 /* Returns the sum of a column's strands before this thread's. Thread 'strand * width + column' has 'mine' to add; 'lanes'
  * neighbouring threads, a power of two, add up a column's strands. 'totals', if it is not NULL, gets the sum of each
- * column, which all may read. */
-inline acc_t scan_strands(acc_t *spots, int width, int strands, int lanes, int team, int thread, acc_t mine,
-                          acc_t *totals) {
+ * column, which all may read. 'sync' is a barrier of these threads. */
+template <class Sync>
+inline acc_t scan_strands(acc_t *spots, int width, int strands, int lanes, int thread, acc_t mine, acc_t *totals,
+                          Sync sync) {
     const int lane = thread & (lanes - 1), column = thread / lanes, each = (strands + lanes - 1) / lanes;
     const int first = lane * each, end = column >= width ? 0 : first + each < strands ? first + each : strands;
     spots[thread] = mine;
-    sync_some<FINISHERS>(OF_TEAMS + team);
+    sync();
     acc_t sum = identity_as<acc_t>();
     for (int k = first; k < end; k++)
         sum = combine(sum, spots[k * width + column]);
@@ -27,6 +28,6 @@ inline acc_t scan_strands(acc_t *spots, int width, int strands, int lanes, int t
         spots[k * width + column] = before;
         before = next;
     }
-    sync_some<FINISHERS>(OF_TEAMS + team);
+    sync();
     return spots[thread];
 }
