@@ -75,6 +75,14 @@ inline bool is_one_row(const tall_args &p) {
     return p.pitch == p.inner * sizeof(in_t);
 }
 
+/* Brings what an array from 'begin' to 'end' has of a vector. */
+__noinline__ void fetch_part(uint8 *to, uint64 vector, uint64 begin, uint64 end) {
+#pragma unroll 1
+    for (int b = 0; b < 16; b += sizeof(in_t))
+        if (vector + b >= begin && vector + b < end)
+            *(in_t *)(to + b) = *(const in_t *)(vector + b);
+}
+
 /* Starts to bring a tile's rows. */
 inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, uint8 *to) {
     const uint64 row_bytes = p.inner * sizeof(in_t), begin = (uint64)x;
@@ -114,11 +122,7 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
     if ((lowest & ~15ull) >= begin && ((highest + 15) & ~15ull) <= end)
         for_vectors([&](uint8 *to, uint64 vector) { copy_vector<16>(to, (const void *)vector); });
     else /* some vectors are partly outside of the array */
-        for_vectors([&](uint8 *to, uint64 vector) {
-            for (int b = 0; b < 16; b += sizeof(in_t))
-                if (vector + b >= begin && vector + b < end)
-                    *(in_t *)(to + b) = *(const in_t *)(vector + b);
-        });
+        for_vectors([&](uint8 *to, uint64 vector) { fetch_part(to, vector, begin, end); });
 }
 
 /* A tile's results on their way through shared memory, one after the other. */
@@ -363,25 +367,21 @@ inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_su
     if (t.works && t.strand + 1 < p.strands && begin < end) {
 #pragma unroll 1
         for (uint32 at = begin; at < end; at += AHEAD) {
-            batch_of<1> few[AHEAD][Width];
-            const entry *entries[AHEAD];
+            batch_of<AHEAD * Width> few;
+            const entry *of_row[AHEAD];
 #pragma unroll
             for (uint32 u = 0; u < AHEAD; u++)
-                entries[u] = p.entries + (l.row(at + u) * columns + t.column);
-            for (bool have_all = false; !have_all;) {
-                have_all = true;
-#pragma unroll
-                for (uint32 u = 0; u < AHEAD; u++)
-#pragma unroll
-                    for (int k = 0; k < Width; k++)
-                        have_all &= few[u][k].try_read(entries[u] + k, 0, at + u < end, 1);
-            }
+                of_row[u] = at + u < end ? p.entries + (l.row(at + u) * columns + t.column) : nullptr;
+            while (!few.try_read_at([&](int k) { return of_row[k / Width] ? of_row[k / Width] + k % Width : nullptr; }, 1))
+                ;
 #pragma unroll
             for (uint32 u = 0; u < AHEAD; u++)
                 if (at + u < end)
 #pragma unroll
-                    for (int k = 0; k < Width; k++)
-                        above[k] = at + u == begin ? few[u][k].get(0).acc : combine(above[k], few[u][k].get(0).acc);
+                    for (int k = 0; k < Width; k++) {
+                        const acc_t next = few.get(u * Width + k).acc;
+                        above[k] = at + u == begin ? next : combine(above[k], next);
+                    }
         }
 #pragma unroll
         for (int k = 0; k < Width; k++)

@@ -141,17 +141,17 @@ template <int Many, int Step = WARP> struct batch_of {
 #endif
     uint32 there = 0; /* a bit for each entry that has been read and had the tag */
 
-    /* Tries to read the entries first, first + Step ... before 'end' that have not arrived yet. Returns whether all
+    /* Tries to read the entries that at(k) points to and that have not arrived yet; NULL is none. Returns whether all
      * have. */
-    bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
+    template <class At> bool try_read_at(At at, uint32 tag) {
         if (there == ALL_THERE)
             return true;
 #if IN_ONE_ACCESS
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
-            const entry *from = entries + first + k * Step;
+            const entry *from = at(k);
             uint32 *w = word[k];
-            if (there >> k & 1 || first + k * Step >= end)
+            if (there >> k & 1 || !from)
                 continue;
             if (SLOT_BYTES == 4)
                 load_relaxed(from, w[0], w[1]);
@@ -161,37 +161,44 @@ template <int Many, int Step = WARP> struct batch_of {
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
             const uint32 *w = word[k];
-            bool has_tag = first + k * Step >= end || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
-                                                       (SLOT_BYTES == 4 || w[ENTRY_BYTES / 4 - 1] == tag));
+            bool has_tag = !at(k) || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
+                                      (SLOT_BYTES == 4 || w[ENTRY_BYTES / 4 - 1] == tag));
             there |= (uint32)has_tag << k;
         }
 #elif IN_ACCESSES
 #pragma unroll
-        for (int k = 0; k < MANY; k++)
-            if (!(there >> k & 1) && first + k * Step < end)
+        for (int k = 0; k < MANY; k++) {
+            const entry *from = at(k);
+            if (!(there >> k & 1) && from)
 #pragma unroll
                 for (int a = 0; a < ACCESSES; a++) {
                     uint32 *w = word[k][a];
-                    load_relaxed(entries[first + k * Step].word[a], w[0], w[1], w[2], w[3]);
+                    load_relaxed(from->word[a], w[0], w[1], w[2], w[3]);
                 }
+        }
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
             bool has_tags = (tag_of(word[k][0]) & ~HEAD_BIT) == tag;
 #pragma unroll
             for (int a = 1; a < ACCESSES; a++)
                 has_tags &= tag_of(word[k][a]) == tag;
-            there |= (uint32)(has_tags || first + k * Step >= end) << k;
+            there |= (uint32)(has_tags || !at(k)) << k;
         }
 #else
-        if (first >= end) {
+        const entry *from = at(0);
+        if (!from) {
             there = 1;
         } else if (!there) {
-            there = load_acquire(&entries[first].tag) == tag;
+            there = load_acquire(&from->tag) == tag;
             if (there)
-                whole = entries[first].what.read();
+                whole = from->what.read();
         }
 #endif
         return there == ALL_THERE;
+    }
+    /* The same for the entries first, first + Step ... before 'end'. */
+    bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
+        return try_read_at([=](int k) { return first + k * Step < end ? entries + first + k * Step : nullptr; }, tag);
     }
     record get(int k) const {
 #if IN_ONE_ACCESS
