@@ -306,7 +306,7 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
     const tally_shape flattened = flat(of_args), *shape = &flattened;
     const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result), extent = shape->extent;
     const uint64_t row = shape->inner * c->in_bytes, slab = extent * shape->inner,
-                   fits = TALLY_CUDA_SLAB_SCAN_BYTES / widest;
+                   fits = TALLY_CUDA_SLAB_SCAN_BYTES / (c->in_bytes + c->out_bytes * c->per_result);
     if (extent == 0 || slab == 0)
         return false;
     const bool is_short = extent < SLAB_ROWS && WHOLE_COLUMNS * extent <= fits;

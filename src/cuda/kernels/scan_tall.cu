@@ -360,6 +360,7 @@ inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_su
     enum { FEW_PARTS = IS_LOGSUMEXP || MOMENTS ? 2 : 8 }; /* which each thread adds up by itself */
     constexpr uint32 AHEAD = TALL_ENTRIES > Width ? TALL_ENTRIES / Width : 1;
     const uint64 columns = p.outer * p.inner;
+    const entry *entries = p.entries + t.column;
     uint32 each = AHEAD;
     while (each * (p.strands - 1) < l.count - from)
         each += AHEAD;
@@ -368,11 +369,11 @@ inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_su
 #pragma unroll 1
         for (uint32 at = begin; at < end; at += AHEAD) {
             batch_of<AHEAD * Width> few;
-            const entry *of_row[AHEAD];
+            const entry *of_row[AHEAD]; /* behind the last one that again */
 #pragma unroll
             for (uint32 u = 0; u < AHEAD; u++)
-                of_row[u] = at + u < end ? p.entries + (l.row(at + u) * columns + t.column) : nullptr;
-            while (!few.try_read_at([&](int k) { return of_row[k / Width] ? of_row[k / Width] + k % Width : nullptr; }, 1))
+                of_row[u] = entries + l.row(at + u < end ? at + u : end - 1) * columns;
+            while (!few.try_read([&](int k) { return of_row[k / Width] + k % Width; }, [](int) { return true; }, 1))
                 ;
 #pragma unroll
             for (uint32 u = 0; u < AHEAD; u++)

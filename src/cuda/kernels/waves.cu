@@ -141,18 +141,17 @@ template <int Many, int Step = WARP> struct batch_of {
 #endif
     uint32 there = 0; /* a bit for each entry that has been read and had the tag */
 
-    /* Tries to read the entries that at(k) points to and that have not arrived yet; NULL is none. Returns whether all
-     * have. */
-    template <class At> bool try_read_at(At at, uint32 tag) {
+    /* Tries to read the entries *at(k), of those that is_one(k), which have not arrived yet. Returns whether all have. */
+    template <class At, class IsOne> bool try_read(At at, IsOne is_one, uint32 tag) {
         if (there == ALL_THERE)
             return true;
 #if IN_ONE_ACCESS
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
+            if (there >> k & 1 || !is_one(k))
+                continue;
             const entry *from = at(k);
             uint32 *w = word[k];
-            if (there >> k & 1 || !from)
-                continue;
             if (SLOT_BYTES == 4)
                 load_relaxed(from, w[0], w[1]);
             else
@@ -161,44 +160,42 @@ template <int Many, int Step = WARP> struct batch_of {
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
             const uint32 *w = word[k];
-            bool has_tag = !at(k) || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
+            bool has_tag = !is_one(k) || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
                                       (SLOT_BYTES == 4 || w[ENTRY_BYTES / 4 - 1] == tag));
             there |= (uint32)has_tag << k;
         }
 #elif IN_ACCESSES
 #pragma unroll
-        for (int k = 0; k < MANY; k++) {
-            const entry *from = at(k);
-            if (!(there >> k & 1) && from)
+        for (int k = 0; k < MANY; k++)
+            if (!(there >> k & 1) && is_one(k))
 #pragma unroll
                 for (int a = 0; a < ACCESSES; a++) {
                     uint32 *w = word[k][a];
-                    load_relaxed(from->word[a], w[0], w[1], w[2], w[3]);
+                    load_relaxed(at(k)->word[a], w[0], w[1], w[2], w[3]);
                 }
-        }
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
             bool has_tags = (tag_of(word[k][0]) & ~HEAD_BIT) == tag;
 #pragma unroll
             for (int a = 1; a < ACCESSES; a++)
                 has_tags &= tag_of(word[k][a]) == tag;
-            there |= (uint32)(has_tags || !at(k)) << k;
+            there |= (uint32)(has_tags || !is_one(k)) << k;
         }
 #else
-        const entry *from = at(0);
-        if (!from) {
+        if (!is_one(0)) {
             there = 1;
         } else if (!there) {
-            there = load_acquire(&from->tag) == tag;
+            there = load_acquire(&at(0)->tag) == tag;
             if (there)
-                whole = from->what.read();
+                whole = at(0)->what.read();
         }
 #endif
         return there == ALL_THERE;
     }
     /* The same for the entries first, first + Step ... before 'end'. */
     bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
-        return try_read_at([=](int k) { return first + k * Step < end ? entries + first + k * Step : nullptr; }, tag);
+        return try_read([=](int k) { return entries + first + k * Step; },
+                        [=](int k) { return first + k * Step < end; }, tag);
     }
     record get(int k) const {
 #if IN_ONE_ACCESS
