@@ -259,6 +259,14 @@ template <int Width> struct tall_strand {
     }
 };
 
+/* Panels end within sectors, which the next panel's block writes the rest of: they should stay in the cache till then.
+ */
+template <class T> inline void store_shared(T *to, T value) {
+    typename word_of<sizeof(T)>::type bits;
+    memcpy(&bits, &value, sizeof(T));
+    *(typename word_of<sizeof(T)>::type *)to = bits;
+}
+
 /* By a call, since code should be short. */
 template <int Width> __noinline__ void store_slowly(result_t *to, few<result_t, Width> results) {
 #pragma unroll
@@ -509,7 +517,7 @@ template <int Width> inline void scan_tile(const tall_args &p) {
         const bool is_aligned = ((uint64)to & (Width * sizeof(result_t) - 1)) == 0;
         give_all([&](const few<result_t, Width> &results) {
             if (is_aligned)
-                store_aligned_once((few<result_t, Width> *)to, results);
+                store_shared((few<result_t, Width> *)to, results);
             else
                 store_slowly<Width>(to, results);
             to += step;
