@@ -88,6 +88,7 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
     const uint64 row_bytes = p.inner * sizeof(in_t), begin = (uint64)x;
     const uint64 end = (uint64)(x + p.outer * p.extent * p.inner);
     if (!mask_of(x)) {
+#pragma unroll 1
         for (int e = threadIdx.x; e < t.rows * t.columns; e += TALL_BLOCK) {
             const int row = e / t.columns, column = e - row * t.columns;
             ((in_t *)(to + row * p.pitch))[column] = load(x + t.from + row * p.inner + column);
@@ -96,7 +97,9 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
     }
     const uint64 lowest = (uint64)(x + t.from);
     const int bytes = (is_one_row(p) ? t.rows : 1) * t.columns * (int)sizeof(in_t);
-    const uint64 highest = lowest + (is_one_row(p) ? 0 : t.rows - 1) * row_bytes + bytes;
+    /* Of each row, wherever it begins: it may need one less. */
+    const int vectors = (bytes + (row_bytes % 16 ? 15 : (int)(lowest & 15)) + 15) / 16;
+    const uint64 highest = lowest + (is_one_row(p) ? 0 : t.rows - 1) * row_bytes + bytes + 16;
     auto for_vectors = [&](auto copy) {
         if (is_one_row(p)) {
             const uint64 first = lowest & ~15ull;
@@ -105,16 +108,14 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
                 copy(to + at, first + at);
             return;
         }
-        const int a_row = p.pitch / 16, at_once = TALL_BLOCK / a_row;
-        const int first = threadIdx.x / a_row, at = (threadIdx.x - first * a_row) * 16;
+        const int at_once = TALL_BLOCK / vectors, first = threadIdx.x / vectors, at = (threadIdx.x - first * vectors) * 16;
         const uint64 step = at_once * row_bytes;
         uint64 from = lowest + first * row_bytes + at; /* as far from the vector as the row's begin from its own */
         uint8 *there = to + first * p.pitch + at;
-        const int rows = first < at_once ? t.rows : 0;
+        const int whole = t.rows / at_once, count = whole + (first < t.rows - whole * at_once);
 #pragma unroll 4
-        for (int row = first; row < rows; row += at_once) {
-            if (at - (int)(from & 15) < bytes)
-                copy(there, from & ~15ull);
+        for (int k = first < at_once ? count : 0; k; k--) {
+            copy(there, from & ~15ull);
             from += step;
             there += at_once * p.pitch;
         }
