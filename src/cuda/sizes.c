@@ -258,7 +258,8 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
     const bool needs_start = tally_cuda_needs_start(c);
     if (s->slot_bytes <= 8 && !needs_start)
         return s->slot_bytes == 4 ? 8 : 16;
-    const unsigned words = s->slot_bytes / 4 + (needs_start ? 2 : 0);
+    const bool is_apart = c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 4;
+    const unsigned words = (is_apart ? 3 : s->slot_bytes / 4) + (needs_start ? 2 : 0);
     return s->slot_bytes <= 32 || tally_cuda_has_higher_moments(c) ? 16 * ((words + 2) / 3) : s->record_bytes + 16;
 }
 

@@ -162,7 +162,7 @@ template <int Width> struct tall_strand {
     const uint8 *x, *y; /* of the tile */
 
     template <class Sum> void add_to(Sum &sum, int k, in_t x, in_t y) const {
-        const uint64 row = t.first + k;
+        const uint64 row = t.first + (uint32)k;
         sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0),
                      p.before + (REVERSE ? p.extent - 1 - row : row));
     }

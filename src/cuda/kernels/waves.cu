@@ -78,23 +78,45 @@ struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
 static_assert(sizeof(entry) == ENTRY_BYTES);
 
 #if IN_ACCESSES
+/* An accumulator as words: without what lies between a value of up to 4 bytes and its index. */
+template <class A> constexpr bool is_apart() {
+    if constexpr (IS_INDEXED)
+        return sizeof(A::a0) <= 4 && sizeof(A::a1) == 8;
+    return false;
+}
+template <class A> inline void words_of(const A &acc, uint32 *words) {
+    if constexpr (is_apart<A>()) {
+        memcpy(words, &acc.a0, sizeof acc.a0);
+        memcpy(words + 1, &acc.a1, sizeof acc.a1);
+    } else {
+        memcpy(words, &acc, sizeof acc);
+    }
+}
+template <class A> inline A of_words(const uint32 *words) {
+    A acc;
+    if constexpr (is_apart<A>()) {
+        memcpy(&acc.a0, words, sizeof acc.a0);
+        memcpy(&acc.a1, words + 1, sizeof acc.a1);
+    } else {
+        memcpy(&acc, words, sizeof acc);
+    }
+    return acc;
+}
 /* A record as words. */
-enum { ACCESSES = ENTRY_BYTES / 16, START_WORD = (sizeof(acc_t) + 3) / 4 };
+enum { ACCESSES = ENTRY_BYTES / 16, START_WORD = is_apart<acc_t>() ? 3 : (sizeof(acc_t) + 3) / 4 };
 static_assert(START_WORD + 2 * NEEDS_START <= 3 * ACCESSES);
 inline uint32 tag_of(const uint32 *access) {
     return access[0] ^ access[1] ^ access[2] ^ access[3];
 }
 inline record record_of(const uint32 (*word)[4]) {
     uint32 words[3 * ACCESSES];
-    acc_t acc;
     uint64 start = 0;
 #pragma unroll
     for (int w = 0; w < 3 * ACCESSES; w++)
         words[w] = word[w / 3][w % 3];
-    memcpy(&acc, words, sizeof acc);
     if (NEEDS_START)
         start = words[START_WORD] | (uint64)words[NEEDS_START ? START_WORD + 1 : 0] << 32;
-    return record::of(acc, tag_of(word[0]) & HEAD_BIT, start);
+    return record::of(of_words<acc_t>(words), tag_of(word[0]) & HEAD_BIT, start);
 }
 #endif
 
@@ -109,7 +131,7 @@ inline void publish(entry *e, const record &r, uint32 tag) {
         store_relaxed(e, word[0], word[1], word[2], word[3]);
 #elif IN_ACCESSES
     uint32 words[3 * ACCESSES] = {};
-    memcpy(words, &r.acc, sizeof(acc_t));
+    words_of(r.acc, words);
     if (NEEDS_START) {
         words[START_WORD] = (uint32)r.start();
         words[NEEDS_START ? START_WORD + 1 : 0] = (uint32)(r.start() >> 32);
