@@ -131,7 +131,10 @@ struct tall_results {
     uint8 *first; /* of the physically lowest row */
 
     static tall_results of(const tall_args &p, const tall_place &t, uint8 *x) {
-        return {x + p.results + (p.results ? 0 : (uint32)(uint64)(p.x + t.from) & mask_of(p.x))};
+        if (!p.results)
+            return {x + ((uint32)(uint64)(p.x + t.from) & mask_of(p.x))};
+        const uint32 to = (uint32)(uint64)(p.out + t.from); /* as far behind a vector there as here */
+        return {x + p.results + (to % sizeof(result_t) ? 0 : to & 15)};
     }
     /* Writes whole vectors of memory, and the bytes at the tile's ends. */
     void send(const tall_args &p, const tall_place &t) const {
