@@ -61,7 +61,10 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t room = most(1, least(sizes->tall.items, tile_bytes / ((inputs * pitch + of_results) * strands)));
     const uint64_t of_strands = divide_up(extent, strands),
                    turns = divide_up(outer * panels * divide_up(of_strands, room), at_a_time);
-    const uint64_t fair = turns > MANY_TURNS ? room : divide_up(of_strands * outer * panels, at_a_time * turns);
+    /* whole columns of a panel, if there are enough: then no tile waits for another */
+    const bool are_whole = of_strands <= room && outer * panels >= (uint64_t)device->multiprocessors;
+    const uint64_t fair = are_whole || turns > MANY_TURNS ? least(room, of_strands)
+                                                          : divide_up(of_strands * outer * panels, at_a_time * turns);
     const uint64_t odd = are_narrow ? 1 : 0, wanted = round_up(most(fair, LEAST_ROWS), AT_ONCE) + odd;
     const uint64_t fits = room > AT_ONCE ? (room - odd) / AT_ONCE * AT_ONCE + odd : are_narrow ? (room - 1) | 1 : room;
     const uint64_t rows = least(least(wanted, fits), of_strands | odd);
