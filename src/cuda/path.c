@@ -28,7 +28,7 @@ static bool are_fast_tiles(const tally_computation *c, const tally_cuda_sizes *s
                            const tally_cuda_cut *tall, bool has_waves) {
     enum {
         NARROW = 64,   /* bytes of a row */
-        OF_ENTRY = 32, /* bytes of a tile's column, read and written, for each byte of its sum's entry */
+        OF_ENTRY = 16, /* bytes of a tile's column, read and written, for each byte of its sum's entry */
         UNTOLD = 3     /* columns */
     };
     const uint64_t result = c->out_bytes * c->per_result, each = c->in_bytes + result;

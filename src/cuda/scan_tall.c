@@ -4,11 +4,11 @@
 
 enum {
     GROUP_BITS = 3,         /* 2^3 tiles of which the last one tells what they add up to, */
-    CHAIN_BITS = 3,         /* and 2^3 groups of which the last one tells what all up to it add up to */
-    SOME_STRANDS = 16,      /* with so many strands, which share the reading, */
-    SOME_BITS = 4,          /* the same of 2^4 tiles and groups, */
+    SOME_STRANDS = 8,       /* with so many strands, which share the reading, */
+    SOME_BITS = 4,          /* 2^4 tiles, */
     MANY_STRANDS = 32,      /* and where rows are narrow with so many */
-    MANY_OF_GROUP_BITS = 6, /* 2^6 tiles */
+    MANY_OF_GROUP_BITS = 6, /* 2^6 tiles; */
+    CHAIN_BITS = 4,         /* and 2^4 groups of which the last one tells what all up to it add up to */
     PANEL_BYTES = 256,      /* of a row of a panel at most, and half as many if there would be few panels: */
     MANY_PANELS = 12,
     SECTOR_BYTES = 32, /* panels are whole ones */
@@ -22,7 +22,7 @@ enum {
     LEAST_EXTENT = 64,
     LEAST_ROWS = 8,       /* of a strand */
     MOST_TILES = 1 << 17, /* of a panel */
-    NARROW_BYTES = 64,    /* of a row that lies as in memory at most */
+    NARROW_BYTES = 256,   /* of a row that lies as in memory at most */
     WIDE_RESULTS = 128    /* bytes of a row of results that each thread stores by itself */
 };
 
@@ -35,7 +35,7 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t width = inner % sizes->tall.width ? 1 : sizes->tall.width, bytes = width * c->in_bytes;
     const uint64_t threads = inner / width;
     uint64_t most_across = least(MOST_ACROSS, PANEL_BYTES / bytes);
-    if (outer * divide_up(threads, most_across) < MANY_PANELS)
+    if (inner * c->in_bytes > NARROW_BYTES && outer * divide_up(threads, most_across) < MANY_PANELS)
         most_across = least(MOST_ACROSS, PANEL_BYTES / 2 / bytes);
     uint64_t panels = divide_up(threads, most_across), across = divide_up(threads, panels);
     if (panels > 1) {
@@ -80,10 +80,10 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     cut->tall.rows = (unsigned)rows;
     cut->tall.pitch = (unsigned)pitch;
     cut->tall.tile = (unsigned)(round_up(strands * rows * pitch, VECTOR) + (are_narrow ? 2 * VECTOR : 0));
-    const bool are_some = strands >= SOME_STRANDS, are_many = are_narrow && strands >= MANY_STRANDS;
-    cut->tall.group_bits = are_many ? MANY_OF_GROUP_BITS : are_some ? SOME_BITS : GROUP_BITS;
+    const bool are_many = are_narrow && strands >= MANY_STRANDS;
+    cut->tall.group_bits = are_many ? MANY_OF_GROUP_BITS : strands >= SOME_STRANDS ? SOME_BITS : GROUP_BITS;
     const bool are_chains = are_narrow || outer * panels << cut->tall.group_bits < at_a_time;
-    cut->tall.chain_bits = !are_chains ? 0 : are_some ? SOME_BITS : CHAIN_BITS;
+    cut->tall.chain_bits = are_chains ? CHAIN_BITS : 0;
     cut->tall.groups = are_chains ? (unsigned)(tiles >> cut->tall.group_bits) : 0;
     cut->tall.results = !are_staged ? ~0u : of_results ? (unsigned)inputs * cut->tall.tile : 0;
     const uint64_t staged = of_results ? round_up(strands * rows * of_results, VECTOR) + 2 * VECTOR : 0;
