@@ -60,8 +60,8 @@ static const tally_shape shapes[] = {
     /* columns that clusters hold where waves would do, and slabs that those cannot share evenly (path.c) */
     {2, 2111, 32, 0},
     {72, 1003, 20, 0},
-    /* rows in one piece of which a block has more than 64 bytes; whole columns in a block; chains of groups of tiles, if
-     * many blocks run at a time (scan_tall.cu) */
+    /* rows in one piece of which a block has more than 64 bytes; whole columns in a block; chains of groups of tiles,
+     * if many blocks run at a time (scan_tall.cu) */
     {2, 7001, 37, 0},
     {3, 91, 2001, 0},
     {1, 20501, 66, 0},

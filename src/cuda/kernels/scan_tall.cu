@@ -97,7 +97,7 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
     }
     const uint64 lowest = (uint64)(x + t.from);
     const int bytes = (is_one_row(p) ? t.rows : 1) * t.columns * (int)sizeof(in_t);
-    /* Of each row, wherever it begins: it may need one less. */
+    /* of each row, wherever it begins; it may need one less */
     const int vectors = (bytes + (row_bytes % 16 ? 15 : (int)(lowest & 15)) + 15) / 16;
     const uint64 highest = lowest + (is_one_row(p) ? 0 : t.rows - 1) * row_bytes + bytes + 16;
     auto for_vectors = [&](auto copy) {
@@ -169,8 +169,10 @@ template <int Width> struct tall_strand {
         sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0),
                      p.before + (REVERSE ? p.extent - 1 - row : row));
     }
-    /* Where a thread's elements of its next rows are. How far behind a vector a row begins is the same PERIOD rows on. */
-    enum { PERIOD = sizeof(in_t) == 1 ? 16 : 16 / sizeof(in_t), KNOWN = sizeof(in_t) >= 4 ? PERIOD : 1 };
+    /* Where a thread's elements of its next rows are. How far behind a vector a row begins is the same some rows on, of
+     * which so many are KNOWN before. */
+    enum { KNOWN = sizeof(in_t) >= 4 ? 16 / sizeof(in_t) : 1 };
+    static_assert(AT_ONCE % KNOWN == 0);
     struct cursor {
         const uint8 *at;
         uint32 low, mask;
@@ -263,9 +265,9 @@ template <int Width> struct tall_strand {
     }
 };
 
-/* Panels end within sectors, which the next panel's block writes the rest of: they should stay in the cache till then.
+/* Panels end within sectors, of which the next panel's block writes the rest: until then they should stay in the cache.
  */
-template <class T> inline void store_shared(T *to, T value) {
+template <class T> inline void store_part(T *to, T value) {
     typename word_of<sizeof(T)>::type bits;
     memcpy(&bits, &value, sizeof(T));
     *(typename word_of<sizeof(T)>::type *)to = bits;
@@ -337,7 +339,7 @@ inline void add_up_strands(const tall_args &p, const tall_place &t, const tall_s
 
 /* The sums that a block adds up: those of chains, of groups since then, and of tiles since then. */
 struct tall_levels {
-    uint32 of_chains, to_groups, count;  /* the first sum of a group, of a tile, and their number */
+    uint32 of_chains, to_groups, count; /* the first sum of a group, of a tile, and their number */
     uint32 of_tiles;
     uint32 chain_row, group_row, tile_row; /* of entries, of the first sum if it were one of a chain, a group, a tile */
 
@@ -521,7 +523,7 @@ template <int Width> inline void scan_tile(const tall_args &p) {
         const bool is_aligned = ((uint64)to & (Width * sizeof(result_t) - 1)) == 0;
         give_all([&](const few<result_t, Width> &results) {
             if (is_aligned)
-                store_shared((few<result_t, Width> *)to, results);
+                store_part((few<result_t, Width> *)to, results);
             else
                 store_slowly<Width>(to, results);
             to += step;
