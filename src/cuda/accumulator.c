@@ -362,6 +362,12 @@ bool tally_cuda_looks_up_exponentials(const tally_computation *c) {
            !c->words.count && c->desc.grouping == TALLY_ALL_VALUES;
 }
 
+int tally_cuda_factors(const tally_computation *c) {
+    const bool are_narrow = c->entry && c->monoid == TALLY_MONOID_prod && !tally_is_scan(c) && !c->exact &&
+                            !c->words.count && c->in_bytes <= 2 && !tally_dtype_is_float(c->desc.in);
+    return are_narrow ? 4 / (int)c->in_bytes : 1;
+}
+
 bool tally_cuda_order_shows(const tally_computation *c) {
     if (!c->entry)
         return true;

@@ -119,15 +119,27 @@ struct lanes {
     }
 };
 #else
-/* A lane for each element of a vector, or one. */
+/* A lane for each element of a vector, or for as many as are multiplied first, or one. */
 struct lanes_of_elements {
-    enum { IS_WHOLE = 0, LIMIT = LANE_LIMIT, LANES = IS_LARGE ? 1 : VECTOR };
+    enum { IS_WHOLE = FACTORS > 1, LIMIT = LANE_LIMIT, LANES = IS_LARGE ? 1 : VECTOR / FACTORS };
     running<lane_t> lane[LANES];
 
     template <int Count> void prepare(const in_t *) {}
     void add(int k, value_t x, value_t y, uint64 index) {
         lane[k % LANES].append(x, y, index);
     }
+#if FACTORS > 1
+    void add_all(const in_t *x, uint64) {
+#pragma unroll
+        for (int k = 0; k < VECTOR; k += FACTORS) {
+            uint32 product = 1;
+#pragma unroll
+            for (int f = 0; f < FACTORS; f++)
+                product *= (uint32)value_of(x[k + f]);
+            lane[k / FACTORS].multiply(product);
+        }
+    }
+#endif
     acc_t take() {
         acc_t acc = widen(lane[0].sum());
 #pragma unroll

@@ -162,6 +162,19 @@ struct column_sum : brief<lane_t> {
 template <int Width, int Rows, class Left>
 inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, Width> *x, const few<in_t, Width> *y,
                        int from, int to, Left left, column_sum *lanes) {
+#if FACTORS > 1
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+#pragma unroll
+        for (int u = 0; u < Rows; u += FACTORS) {
+            uint32 product = 1;
+#pragma unroll
+            for (int f = u; f < u + FACTORS && f < Rows; f++)
+                product *= f >= from && f < to && k < left(f) ? (uint32)value_of(x[f].element[k]) : 1;
+            lanes[k].multiply(product);
+        }
+    return;
+#endif
 #pragma unroll
     for (int k = 0; k < Width && column_sum::RAISES; k++) {
         value_t next = range<value_t>::lowest();

@@ -340,6 +340,13 @@ template <class A, class L = A> struct running {
     result_t result(uint64 count) const {
         return lower(acc, count, 0);
     }
+#if FACTORS > 1
+    /* Multiplies by the product of up to FACTORS elements, which 32 bits hold. */
+    void multiply(uint32 product) {
+        hide(product); /* or the compiler multiplies elements of 64 bits, since no product overflows */
+        acc.a0 *= value_t(-1) < value_t(0) ? (uint64)(int32)product : product;
+    }
+#endif
     A sum() const {
         return acc;
     }
