@@ -362,6 +362,11 @@ bool tally_cuda_looks_up_exponentials(const tally_computation *c) {
            !c->words.count && c->desc.grouping == TALLY_ALL_VALUES;
 }
 
+bool tally_cuda_looks_up_powers(const tally_computation *c) {
+    return c->entry && c->monoid == TALLY_MONOID_logsumexp && !tally_dtype_is_float(c->desc.in) && !tally_is_scan(c) &&
+           !c->words.count && c->desc.grouping == TALLY_AXIS;
+}
+
 int tally_cuda_factors(const tally_computation *c) {
     const bool are_narrow = c->entry && c->monoid == TALLY_MONOID_prod && !tally_is_scan(c) && !c->exact &&
                             !c->words.count && c->in_bytes <= 2 && !tally_dtype_is_float(c->desc.in);

@@ -356,6 +356,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"COUNTS_ELEMENTS", tally_cuda_counts_elements(c)},
                    {"IS_LOGSUMEXP", c->entry && c->monoid == TALLY_MONOID_logsumexp && !tally_cuda_counts_elements(c)},
                    {"LOOKS_UP_EXPONENTIALS", tally_cuda_looks_up_exponentials(c)},
+                   {"LOOKS_UP_POWERS", tally_cuda_looks_up_powers(c)},
                    {"FACTORS", tally_cuda_factors(c)},
                    {"MOMENTS", moments_of(c)},
                    {"ORDER_SHOWS", tally_cuda_order_shows(c)},

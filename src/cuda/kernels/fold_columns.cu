@@ -323,7 +323,9 @@ constexpr int MOST_IN_A_LANE = half_lanes<1>::LIMIT;
 #elif BRIEF_MOMENTS
 constexpr int MOST_IN_A_LANE = brief<lane_t>::LIMIT;
 #else
-constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : column_sum::IS_KEY ? 0xffff : COLUMN_PACKS ? 0xfffff : LANE_LIMIT;
+constexpr int MOST_IN_A_LANE = MOMENTS == 2 && !SKIPS_NAN && sizeof(out_t) < 8 ? 1 << 20
+                               : MOMENTS                                        ? 32
+                               : column_sum::IS_KEY ? 0xffff : COLUMN_PACKS ? 0xfffff : LANE_LIMIT;
 #endif
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
@@ -494,6 +496,7 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 template <int Width> inline void fold_columns_of(const columns_args &p) {
     __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
     let_next_start();
+    prepare_columns();
     const uint64 parts = (p.outer + p.slabs - 1) / p.slabs * p.panels * p.chunks;
     for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
         fold_panel<Width>(p, panel_part_at(p, number), (spot_t *)memory);
