@@ -20,10 +20,11 @@ enum {
     ROWS_A_THREAD = 16,  /* of a panel at least, or fewer if there would be fewer blocks than multiprocessors: */
     LEAST_LOADS = 6,     /* if it waits for memory at least so often with all rows */
     MORE_LOADS = 2,      /* how much oftener a thread may wait for memory where a cluster has a panel */
-    WELL_BUSY = 75,      /* per cent, as tally_cuda_busy tells */
     MUCH = 32 << 20,     /* bytes of input of which a second launch is a small part */
-    MOST_TURNS = 4,      /* of blocks that come out even, */
-    ROWS_OF_EVEN = 32,   /* whose threads have so many rows at least */
+    WELL_BUSY = 90,      /* per cent, as tally_cuda_busy tells */
+    TURNS = 4,           /* of blocks, whose threads have so many rows at least: */
+    ROWS_OF_EVEN = 32,
+    OF_TURNS = 64,       /* bytes of such input for each of its partial results */
     OF_PARTIALS = 16,    /* bytes of input for each of the chunks' partial results, or few bytes of those in all */
     MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
@@ -214,10 +215,13 @@ static uint64_t rows_of_thread(const tally_cuda_device *device, const tally_comp
 }
 
 /* The number of chunks of much input, from 'fewest' on, that makes the multiprocessors finish together: of 554 blocks
- * of which 528 fit, the last ones alone take half as long as all others, and of 141 half of the device is idle. */
+ * of which 528 fit, the last ones alone take half as long as all others, and of 141 half of the device is idle. Blocks
+ * take turns, so that a multiprocessor whose blocks end early gets others. */
 static uint64_t even_chunks(uint64_t places, uint64_t panels, uint64_t fewest, uint64_t most_chunks) {
-    uint64_t chunks = fewest;
-    for (uint64_t n = fewest + 1; n <= most_chunks && tally_cuda_busy(panels * chunks, places) < WELL_BUSY; n++)
+    const bool are_even = fewest == 1 && tally_cuda_busy(panels, places) >= WELL_BUSY; /* no second launch */
+    const uint64_t top = are_even ? 1 : most(fewest, least(most_chunks, TURNS * places / panels));
+    uint64_t chunks = top;
+    for (uint64_t n = top; n-- > fewest;)
         if (tally_cuda_busy(panels * n, places) > tally_cuda_busy(panels * chunks, places))
             chunks = n;
     return chunks;
@@ -241,7 +245,8 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     chunks = most(1, chunks);
     if (panels && cut->columns.slabs == 1 && cut->elements * c->in_bytes >= MUCH)
         chunks = even_chunks(places, panels, chunks,
-                             least(shape->extent / groups / ROWS_OF_EVEN, MOST_TURNS * places / panels + 1));
+                             least(shape->extent / groups / ROWS_OF_EVEN,
+                                   cut->elements * c->in_bytes / OF_TURNS / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
     chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
