@@ -89,10 +89,13 @@ template <int Width> struct thin_columns {
 #pragma unroll 1
         for (; row + THIN <= extent; row += THIN)
             add_rows<Loaded, THIN>(row, lanes);
-        if (extent & 2)
+        const uint32 rest = extent - row;
+        if (rest == 3)
+            add_rows<Loaded, 3>(row, lanes);
+        else if (rest == 2)
             add_rows<Loaded, 2>(row, lanes);
-        if (extent & 1)
-            add_rows<Loaded, 1>(extent - 1, lanes);
+        else if (rest == 1)
+            add_rows<Loaded, 1>(row, lanes);
     }
     /* Words, and the columns that a slab's first and last threads have too many, may reach into other rows, but not out
      * of the array. */
