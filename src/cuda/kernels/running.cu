@@ -445,9 +445,18 @@ template <class A> struct brief_sums {
     uint32 count = 0;
     bool has_shift = false;
 
-    void add(value_t x, value_t, uint64) {
+    void begin(value_t x) {
         shift = has_shift ? shift : x;
         has_shift = true;
+    }
+    /* Adds what another thread has added from the same shift. */
+    template <class Move> void add_from(Move move) {
+        count += move(count);
+        distances += move(distances);
+        squares += move(squares);
+    }
+    void add(value_t x, value_t, uint64) {
+        begin(x);
         const float away = x - shift;
         distances += away;
         squares = __fmaf_rn(away, away, squares);
