@@ -345,10 +345,12 @@ int tally_cuda_column_packs(const tally_computation *c, int architecture) {
     case TALLY_MONOID_bxor:
         return TALLY_CUDA_PACKED_XOR;
     case TALLY_MONOID_sum:
+    case TALLY_MONOID_sumabs:
         return TALLY_CUDA_PACKED_SUM;
     case TALLY_MONOID_min:
         return has_pairs ? TALLY_CUDA_PACKED_MIN : 0;
     case TALLY_MONOID_max:
+    case TALLY_MONOID_maxabs:
         return has_pairs ? TALLY_CUDA_PACKED_MAX : 0;
     case TALLY_MONOID_minmax:
         return has_pairs ? TALLY_CUDA_PACKED_MINMAX : 0;

@@ -265,6 +265,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"COLUMN_WIDTH", s->column_width},
                    {"THIN_WIDTH", s->thin_width},
                    {"COLUMN_PACKS", tally_cuda_column_packs(c, architecture)},
+                   {"PACKS_MAGNITUDES", (c->monoid == TALLY_MONOID_sumabs || c->monoid == TALLY_MONOID_maxabs) &&
+                                            tally_dtype_is_signed(c->desc.in)},
                    {"COLUMN_SPOTS", s->column_spots},
                    {"COLUMN_BLOCKS", s->column_blocks},
                    {"SINGLE_BLOCKS", s->single_blocks},
