@@ -546,4 +546,16 @@ template <class A, class Real> inline A of_exponentials(Real largest, Real sum) 
         r = {range<Real>::highest(), 1};
     return r;
 }
+/* Combines accumulators with exponentials that do not wait for each other. */
+template <int Count> inline acc_t combine_all(const acc_t (&of)[Count]) {
+    acc_t r = of[0];
+#pragma unroll
+    for (int k = 1; k < Count; k++)
+        r.a0 = larger(r.a0, of[k].a0);
+    r.a1 = 0;
+#pragma unroll
+    for (int k = 0; k < Count; k++)
+        r.a1 += of[k].a1 * exp_below(of[k].a0 == r.a0 ? 0 : of[k].a0 - r.a0); /* both may be infinite */
+    return r;
+}
 #endif
