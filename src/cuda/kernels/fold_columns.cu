@@ -44,9 +44,8 @@ template <loading_rows How, int Width> inline few<in_t, Width> load_row(const st
         return How == ROWS_IN_LINE ? load_few<Width>(from) : load_few_straddling<Width>(from);
 }
 
-template <loading_rows How, int Width, class Lane>
+template <loading_rows How, int Width, int AHEAD = rows_ahead(Width), class Lane>
 inline void add_rows(const stretch<Width> &s, uint32 number, Lane *lanes) {
-    constexpr int AHEAD = rows_ahead(Width);
     few<in_t, Width> x[AHEAD], y[AHEAD];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
@@ -343,6 +342,7 @@ constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 /* 'memory' is the block's. */
 template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[maybe_unused]] spot_t *memory) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
+    constexpr int TWICE = sizeof(acc_t) <= 8 && !HAS_SECOND && Width * sizeof(in_t) == 16 ? 2 : 1; /* if all are there */
     constexpr bool HAS_PAIRS = Width * sizeof(in_t) == 8 && sizeof(in_t) < 4;
 #if HALF_COLUMNS
     half_lanes<Width> lanes[] = {half_lanes<Width>(memory)};
@@ -356,6 +356,21 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[
     int steps = 0;
     bool is_first = true;
     while (s.at < s.end) {
+        if (TWICE > 1 && s.aligned && steps + TWICE <= MOST && s.at + (TWICE * AHEAD - 1) * s.step + Width <= s.end) {
+            add_rows<ROWS_IN_LINE, Width, TWICE * AHEAD>(s, steps * AHEAD, lanes);
+            s.at += TWICE * s.stride;
+#pragma unroll
+            for (int k = 0; k < Width; k++)
+                s.row[k] += TWICE * s.rows_a_stride;
+            if (FILLS_LANES)
+                steps += TWICE;
+            continue;
+        }
+        if (FILLS_LANES && steps == MOST) {
+            empty_columns(s, steps, is_first, lanes, sums);
+            is_first = false;
+            steps = 0;
+        }
         const uint64 last = s.at + (AHEAD - 1) * s.step;
         const bool has_words = Width > 1 && s.has_words(s.at) && s.has_words(last);
         if (s.aligned && last + Width <= s.end)
@@ -370,11 +385,7 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[
 #pragma unroll
         for (int k = 0; k < Width; k++)
             s.row[k] += s.rows_a_stride;
-        if (FILLS_LANES && ++steps == MOST) {
-            empty_columns(s, steps, is_first, lanes, sums);
-            is_first = false;
-            steps = 0;
-        }
+        steps += FILLS_LANES;
     }
     empty_columns(s, steps, is_first, lanes, sums);
 #if HALF_COLUMNS
