@@ -434,7 +434,8 @@ static unsigned column_blocks(const tally_computation *c, int architecture, unsi
         return MANY; /* whose accumulators are in shared memory */
     if (loads_few || tally_cuda_column_packs(c, architecture))
         return SOME;
-    return s->column_width * acc <= 32 ? MANY : acc <= 32 ? FEW : 1;
+    const bool are_brief = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED || c->monoid == TALLY_MONOID_moments;
+    return s->column_width * acc <= 32 ? MANY : acc > 32 ? 1 : are_brief && c->in_bytes >= 4 ? SOME : FEW;
 }
 
 static void column_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
@@ -449,7 +450,7 @@ static void column_sizes(const tally_computation *c, int architecture, unsigned 
     while (s->column_spots * s->slot_bytes > times * COLUMN_SHARED)
         s->column_spots /= 2;
     s->column_blocks = column_blocks(c, architecture, acc, s);
-    s->single_blocks = s->column_blocks == 2 && c->in_bytes <= 4 ? 3 : s->column_blocks; /* which load few bytes */
+    s->single_blocks = s->column_blocks + (acc <= 32 && s->column_blocks <= 3 && c->in_bytes == 4); /* which load few bytes */
 }
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
