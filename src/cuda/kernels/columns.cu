@@ -10,7 +10,7 @@
  * host says how many. */
 constexpr bool LOADS_FEW_BYTES =
     sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != MOMENTS_IN_FLOATS && !HAS_SECOND;
-constexpr int THIN_BLOCKS = COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;
+constexpr int THIN_BLOCKS = LOOKS_UP_POWERS ? 4 : COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;
 
 /* ---- a thread's elements ---- */
 
