@@ -18,7 +18,7 @@ enum {
     SECTOR = 32,         /* bytes */
     ENOUGH_ROWS = 64,    /* of a thread where a block has several slabs */
     ROWS_A_THREAD = 16,  /* of a panel at least, or fewer if there would be fewer blocks than multiprocessors: */
-    LEAST_LOADS = 6,     /* if it waits for memory at least so often with all rows */
+    LEAST_LOADS = 4,     /* if it waits for memory at least so often with all rows */
     MORE_LOADS = 2,      /* how much oftener a thread may wait for memory where a cluster has a panel */
     MUCH = 32 << 20,     /* bytes of input of which a second launch is a small part */
     WELL_BUSY = 90,      /* per cent, as tally_cuda_busy tells */
@@ -215,11 +215,11 @@ static uint64_t rows_of_thread(const tally_cuda_device *device, const tally_comp
 }
 
 /* The number of chunks of much input, from 'fewest' on, that makes the multiprocessors finish together: of 554 blocks
- * of which 528 fit, the last ones alone take half as long as all others, and of 141 half of the device is idle. Blocks
- * take turns, so that a multiprocessor whose blocks end early gets others. */
+ * of which 528 fit, the last ones alone take half as long as all others, and of 141 half of the device is idle. If no
+ * such number comes out even, blocks take turns, so that a multiprocessor whose blocks end early gets others. */
 static uint64_t even_chunks(uint64_t places, uint64_t panels, uint64_t fewest, uint64_t most_chunks) {
-    const bool are_even = fewest == 1 && tally_cuda_busy(panels, places) >= WELL_BUSY; /* no second launch */
-    const uint64_t top = are_even ? 1 : most(fewest, least(most_chunks, TURNS * places / panels));
+    const bool are_even = tally_cuda_busy(panels * fewest, places) >= WELL_BUSY;
+    const uint64_t top = are_even ? fewest : most(fewest, least(most_chunks, TURNS * places / panels));
     uint64_t chunks = top;
     for (uint64_t n = top; n-- > fewest;)
         if (tally_cuda_busy(panels * n, places) > tally_cuda_busy(panels * chunks, places))
@@ -250,13 +250,13 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
     chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
-    const uint64_t in_cluster = least(chunks, TALLY_CUDA_CLUSTER), ahead = rows_ahead(c, cut),
-                   rows = shape->extent / groups;
+    const uint64_t most_blocks = (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
+    const uint64_t in_cluster = least(least(chunks, TALLY_CUDA_CLUSTER), most_blocks / most(1, parts)),
+                   ahead = rows_ahead(c, cut), rows = shape->extent / groups;
     /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
     const bool is_cluster =
-        device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && chunks > 1 &&
-        divide_up(rows, in_cluster * ahead) <= divide_up(rows, chunks * ahead) + MORE_LOADS &&
-        parts * in_cluster <= (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
+        device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && in_cluster > 1 &&
+        divide_up(rows, in_cluster * ahead) <= divide_up(rows, chunks * ahead) + MORE_LOADS;
     if (is_cluster)
         chunks = in_cluster;
     cut->columns.chunk = round_up(divide_up(shape->extent, chunks), groups);
