@@ -366,7 +366,8 @@ bool tally_cuda_looks_up_exponentials(const tally_computation *c) {
 
 bool tally_cuda_looks_up_powers(const tally_computation *c) {
     return c->entry && c->monoid == TALLY_MONOID_logsumexp && !tally_dtype_is_float(c->desc.in) && !tally_is_scan(c) &&
-           !c->words.count && c->desc.grouping == TALLY_AXIS;
+           !c->words.count && !c->exact && !tally_cuda_looks_up_exponentials(c) &&
+           (c->desc.grouping == TALLY_AXIS || c->desc.grouping == TALLY_ALL_VALUES);
 }
 
 int tally_cuda_factors(const tally_computation *c) {

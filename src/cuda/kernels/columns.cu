@@ -80,67 +80,12 @@ template <int Width> struct words_across {
 
 /* ---- a column's sum ---- */
 
-#if LOOKS_UP_POWERS
-/* Integers lie whole numbers below the largest. The powers of the first of these are looked up in shared memory, since
- * an exponential of doubles takes 20 instructions. */
-template <int Bytes> struct distance_of {
-    typedef uint32 type;
-};
-template <> struct distance_of<8> {
-    typedef uint64 type;
-};
-struct column_sum {
+#if IS_LOGSUMEXP
+struct column_sum : exponentials_below {
     enum { RAISES = 1, COUNTS_FROM_CHUNK = 0, IS_KEY = 0 };
-    enum { POWERS = 64, LEAST = 708 /* e to the power of less is 0 (exp_of) */ };
-    typedef decltype(lane_t::a0) real;
-    typedef distance_of<sizeof(in_t)>::type distance;
-    value_t largest = range<value_t>::lowest();
-    real of_largest = 0;
 
-    static real *powers() {
-        __shared__ real table[POWERS];
-        return table;
-    }
-    static real power(distance d) {
-        return d < POWERS ? powers()[d] : d < LEAST ? exp_below(-(real)(uint32)d) : 0;
-    }
-    void raise(value_t next) {
-        if (next > largest) {
-            of_largest *= power((distance)next - (distance)largest);
-            largest = next;
-        }
-    }
-    distance below(value_t x) const {
-        return (distance)largest - (distance)x;
-    }
     acc_t sum_from(uint64, uint64) const {
-        return widen(of_exponentials<lane_t>((real)largest, of_largest));
-    }
-};
-/* All threads call this. */
-inline void prepare_columns() {
-    if (threadIdx.x < column_sum::POWERS)
-        column_sum::powers()[threadIdx.x] = exp_below(-(column_sum::real)threadIdx.x);
-    __syncthreads();
-}
-#elif IS_LOGSUMEXP
-/* Several elements raise the largest value together, so an element costs one exponential that waits for no other. */
-struct column_sum {
-    enum { RAISES = 1, COUNTS_FROM_CHUNK = 0, IS_KEY = 0 };
-    typedef decltype(lane_t::a0) real;
-    real largest = -GREATEST_FINITE<real>, of_largest = 0;
-
-    void raise(real next) {
-        next = larger(largest, next);
-        next = next > GREATEST_FINITE<real> ? GREATEST_FINITE<real> : next;
-        of_largest *= exp_below(largest - next);
-        largest = next;
-    }
-    void append(value_t x, value_t, uint64) {
-        of_largest += exp_below((real)x - largest);
-    }
-    acc_t sum_from(uint64, uint64) const {
-        return widen(of_exponentials<lane_t>(largest, of_largest));
+        return widen(sum());
     }
 };
 #elif IS_ARGMIN || IS_ARGMAX
@@ -200,10 +145,6 @@ struct column_sum : brief<lane_t> {
 };
 #endif
 
-#if !LOOKS_UP_POWERS
-inline void prepare_columns() {}
-#endif
-
 /* Adds the loaded rows [from, to) of a step to the lanes. 'number' is that of the step's first row among those that the
  * lanes have; 'left' are the elements from each row's first on that are the column's. */
 template <int Width, int Rows, class Left>
@@ -231,33 +172,6 @@ inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, W
                 next = larger(next, value_of(x[u].element[k]));
         lanes[k].raise(next);
     }
-#if LOOKS_UP_POWERS
-    column_sum::distance below[Rows][Width], all = 0;
-#pragma unroll
-    for (int u = 0; u < Rows; u++)
-#pragma unroll
-        for (int k = 0; k < Width; k++) {
-            const bool is_there = u >= from && u < to && k < left(u);
-            below[u][k] = is_there ? lanes[k].below(value_of(x[u].element[k])) : 0;
-            all |= below[u][k];
-        }
-    const bool are_near = all < column_sum::POWERS; /* without a branch for each */
-#pragma unroll
-    for (int u = 0; u < Rows; u++)
-#pragma unroll
-        for (int k = 0; k < Width; k++)
-            if (are_near && u >= from && u < to && k < left(u))
-                lanes[k].of_largest += column_sum::powers()[below[u][k]];
-    if (are_near)
-        return;
-#pragma unroll
-    for (int u = 0; u < Rows; u++)
-#pragma unroll
-        for (int k = 0; k < Width; k++)
-            if (u >= from && u < to && k < left(u))
-                lanes[k].of_largest += column_sum::power(below[u][k]);
-    return;
-#else
 #pragma unroll
     for (int u = 0; u < Rows; u++)
 #pragma unroll
@@ -270,7 +184,6 @@ inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, W
                                 : column_sum::COUNTS_FROM_CHUNK ? row
                                                                 : s.base + row);
             }
-#endif
 }
 
 /* ---- results ---- */

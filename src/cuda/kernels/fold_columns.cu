@@ -525,7 +525,7 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 template <int Width> inline void fold_columns_of(const columns_args &p) {
     __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
     let_next_start();
-    prepare_columns();
+    prepare_powers();
     const uint64 parts = (p.outer + p.slabs - 1) / p.slabs * p.panels * p.chunks;
     for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
         fold_panel<Width>(p, panel_part_at(p, number), (spot_t *)memory);

@@ -175,7 +175,7 @@ template <int Width> struct thin_columns {
 
 template <int Width> inline void fold_thin(const columns_args &p) {
     const uint64 all = p.outer * p.panels;
-    prepare_columns();
+    prepare_powers();
     for (uint64 first = blockIdx.x * (uint64)BLOCK; first < all; first += gridDim.x * (uint64)BLOCK) {
         const thin_columns<Width> mine(p, first + threadIdx.x);
         typename thin_columns<Width>::lane lanes[thin_columns<Width>::LANES];
