@@ -205,30 +205,31 @@ inline void give_columns(const columns_args &p, uint64 column, uint64 count, con
     store_few(p.to.out + column, results);
 }
 
-/* Folds 'groups' accumulators of each column of some panels, which lie a panel apart, into the first; a thread takes eight
- * of them between two barriers, or two where each would wait long for a division in the one before. */
+/* Folds 'groups' accumulators of each column of some panels, which lie a panel apart, into the first; a thread takes some of
+ * them between two barriers. */
 template <class Spot> inline void fold_groups(Spot *spots, uint32 panel, uint32 groups, uint32 panels) {
-    constexpr uint32 AT_ONCE = MOMENTS == 2 && ARE_SAME<Spot, acc_t> ? 2 : 8;
+    constexpr bool ARE_TOGETHER = COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>;
+    constexpr uint32 AT_ONCE = ARE_TOGETHER ? (int)TOGETHER : 8;
     __syncthreads();
     for (uint32 d = 1; d < groups; d *= AT_ONCE) {
         const uint32 wholes = (groups + AT_ONCE * d - 1) / (AT_ONCE * d);
         for (uint32 i = threadIdx.x; i < panels * wholes * panel; i += BLOCK) {
             const uint32 row = i / panel, number = row / wholes, group = (row - number * wholes) * AT_ONCE * d;
             const uint32 at = (number * groups + group) * panel + i % panel;
-#if IS_LOGSUMEXP
-            Spot all[AT_ONCE];
+            if constexpr (ARE_TOGETHER) {
+                Spot all[AT_ONCE];
 #pragma unroll
-            for (uint32 k = 0; k < AT_ONCE; k++)
-                all[k] = group + k * d < groups ? spots[at + k * d * panel] : identity_as<Spot>();
-            spots[at] = combine_all(all);
-#else
+                for (uint32 k = 0; k < AT_ONCE; k++)
+                    all[k] = group + k * d < groups ? spots[at + k * d * panel] : identity_as<Spot>();
+                spots[at] = combine_all(all);
+                continue;
+            }
             Spot acc = spots[at];
 #pragma unroll IS_LARGE ? 1 : AT_ONCE
             for (uint32 k = 1; k < AT_ONCE; k++)
                 if (group + k * d < groups)
                     acc = combine(acc, spots[at + k * d * panel]);
             spots[at] = acc;
-#endif
         }
         __syncthreads();
     }

@@ -460,20 +460,23 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
     for (uint32 j = first + threadIdx.x; j < end; j += BLOCK) {
         const uint32 slab = j / b.columns;
         const Spot *const at = spots + (slab * b.groups * b.panel + j - slab * b.columns);
-#if IS_LOGSUMEXP
-        acc_t of_blocks[CLUSTER];
+        Spot acc = spot_at_block(at, 0);
+        if constexpr (COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>) {
 #pragma unroll
-        for (uint32 c = 0; c < CLUSTER; c++)
-            of_blocks[c] = c < chunks ? spot_at_block(at, c) : identity_as<acc_t>();
-        const acc_t acc = combine_all(of_blocks);
-#else
-        acc_t acc = sum_of(spot_at_block(at, 0));
+            for (uint32 first = 1; first < CLUSTER; first += TOGETHER - 1) {
+                Spot all[TOGETHER] = {acc};
+#pragma unroll
+                for (uint32 k = 1; k < TOGETHER; k++)
+                    all[k] = first + k - 1 < chunks ? spot_at_block(at, first + k - 1) : identity_as<Spot>();
+                acc = combine_all(all);
+            }
+        } else {
 #pragma unroll IS_LARGE ? 1 : CLUSTER - 1
-        for (uint32 c = 1; c < CLUSTER; c++)
-            if (c < chunks)
-                acc = combine(acc, sum_of(spot_at_block(at, c)));
-#endif
-        give(p.to, b.column + j, acc);
+            for (uint32 c = 1; c < CLUSTER; c++)
+                if (c < chunks)
+                    acc = combine(acc, spot_at_block(at, c));
+        }
+        give(p.to, b.column + j, sum_of(acc));
     }
     __syncwarp();
     arrive_in_cluster();

@@ -5,6 +5,9 @@ template <class A> constexpr bool ARE_SAME<A, A> = true;
 
 /* Whether a combination has a division or an exponential of doubles, and a warp's together have one, too. */
 enum { COMBINES_SLOWLY = (IS_LOGSUMEXP && sizeof(acc_t) > 8) || MOMENTS == 2 };
+/* Accumulators that combine_all() takes together then; more registers than eight large ones have would spill. */
+#define COMBINES_TOGETHER (IS_LOGSUMEXP || MOMENTS == 2)
+enum { TOGETHER = sizeof(acc_t) > 16 ? 4 : 8 };
 
 /* Whether squares of distances may overflow; those of integers do not. */
 enum { CAN_OVERFLOW = ARE_SAME<value_t, double> };
@@ -626,4 +629,31 @@ template <int Count> inline acc_t combine_all(const acc_t (&of)[Count]) {
 }
 #else
 inline void prepare_powers() {}
+#endif
+
+#if MOMENTS == 2
+/* Combines accumulators with one division: as in fold_warp_in_order() (fold_block.cu). */
+template <int Count> inline acc_t combine_all(const acc_t (&of)[Count]) {
+    acc_t r = {0, 0, 0, 0};
+    double distance[Count], distances = 0;
+    bool stays = false;
+#pragma unroll
+    for (int k = Count - 1; k >= 0; k--)
+        r.a1 = of[k].a0 > 0 ? of[k].a1 : r.a1;
+#pragma unroll
+    for (int k = 0; k < Count; k++) {
+        distance[k] = of[k].a0 > 0 ? 0.5 * of[k].a1 - 0.5 * r.a1 + 0.5 * of[k].a2 : 0; /* half of it */
+        r.a0 += of[k].a0;
+        distances += of[k].a0 * 0x1p-64 * distance[k];
+        stays |= !IS_FINITE(of[k].a3);
+    }
+    const double mean = distances * (reciprocal(r.a0 > 0 ? r.a0 : 1) * 0x1p64);
+    r.a2 = 2 * mean;
+#pragma unroll
+    for (int k = 0; k < Count; k++) {
+        const double away = distance[k] - mean;
+        r.a3 += of[k].a3 + (of[k].a0 > 0 && !stays ? 4 * of[k].a0 * away * away : 0);
+    }
+    return r;
+}
 #endif
