@@ -1,7 +1,5 @@
 /* The kernel for columns of any length (columns.cu): a block's panel and chunk. */
 
-enum { LEAST_IN_GROUP = 8 /* rows of a thread, if a panel has more groups than others */ };
-
 /* One block's work. */
 struct panel_part {
     uint64 chunk;
@@ -9,7 +7,6 @@ struct panel_part {
     uint64 column;  /* the panel's first column, among outer x inner */
     uint64 in_slab; /* the same among the slab's inner ones */
     uint32 columns, slabs;
-    uint32 panel, groups; /* as in columns_args; a slab's last panel has fewer columns, and more rows in a step */
 };
 
 inline panel_part panel_part_at(const columns_args &p, uint64 number) {
@@ -24,13 +21,6 @@ inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     b.column = outer * p.inner + b.in_slab;
     b.columns = p.inner - b.in_slab < p.panel ? (uint32)(p.inner - b.in_slab) : p.panel;
     b.slabs = p.outer - outer < p.slabs ? (uint32)(p.outer - outer) : p.slabs;
-    b.panel = p.panel;
-    b.groups = p.groups;
-    if (p.panels > 1 && b.columns < p.panel) {
-        b.panel = (b.columns + p.width - 1) / p.width * p.width;
-        const uint32 fit = p.groups * p.panel / b.panel, most = (uint32)(p.chunk / LEAST_IN_GROUP);
-        b.groups = fit < most ? fit : p.groups < most ? most : p.groups;
-    }
     return b;
 }
 
@@ -398,7 +388,7 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[
 /* The stretch of the thread whose first element is number 'spot' of a step, counted slab after slab and row after row. */
 template <int Width> inline stretch<Width> stretch_of(const columns_args &p, const panel_part &b, uint32 spot) {
     stretch<Width> s;
-    const uint32 row = spot / b.panel, column = spot % b.panel, slab = row / b.groups, group = row - slab * b.groups;
+    const uint32 row = spot / p.panel, column = spot % p.panel, slab = row / p.groups, group = row - slab * p.groups;
     constexpr int AHEAD = rows_ahead(Width);
     uint64 first = b.chunk * p.chunk;
     if (SIZE_ON_DEVICE && first > p.extent)
@@ -407,10 +397,10 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     s.base = p.before + first;
     if (COMMUTES) {
         first += group;
-        s.rows_a_step = b.groups;
-        s.rows_a_stride = AHEAD * b.groups;
+        s.rows_a_step = p.groups;
+        s.rows_a_stride = AHEAD * p.groups;
     } else {
-        uint64 each = (end - first + b.groups - 1) / b.groups;
+        uint64 each = (end - first + p.groups - 1) / p.groups;
         first += group * each;
         end = first + each < end ? first + each : end;
         s.rows_a_step = 1;
@@ -429,7 +419,7 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     s.bits = (uint32)shift * 8;
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        s.row[k] = (uint32)(first - b.chunk * p.chunk) + (column + k) / b.panel;
+        s.row[k] = (uint32)(first - b.chunk * p.chunk) + (column + k) / p.panel;
     return s;
 }
 
@@ -459,16 +449,15 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
     wait_for_cluster();
     for (uint32 j = first + threadIdx.x; j < end; j += BLOCK) {
         const uint32 slab = j / b.columns;
-        const Spot *const at = spots + (slab * b.groups * b.panel + j - slab * b.columns);
+        const Spot *const at = spots + (slab * p.groups * p.panel + j - slab * b.columns);
         Spot acc = spot_at_block(at, 0);
         if constexpr (COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>) {
-#pragma unroll
-            for (uint32 first = 1; first < CLUSTER; first += TOGETHER - 1) {
-                Spot all[TOGETHER] = {acc};
+            for (uint32 c = 1; c < chunks; c += TOGETHER - 1) {
+                Spot some[TOGETHER] = {acc};
 #pragma unroll
                 for (uint32 k = 1; k < TOGETHER; k++)
-                    all[k] = first + k - 1 < chunks ? spot_at_block(at, first + k - 1) : identity_as<Spot>();
-                acc = combine_all(all);
+                    some[k] = c + k - 1 < chunks ? spot_at_block(at, c + k - 1) : identity_as<Spot>();
+                acc = combine_all(some);
             }
         } else {
 #pragma unroll IS_LARGE ? 1 : CLUSTER - 1
@@ -485,14 +474,14 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
 #endif
 
 template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, spot_t *spots) {
-    const uint32 spot = threadIdx.x * Width, spots_a_slab = b.groups * b.panel;
+    const uint32 spot = threadIdx.x * Width, spots_a_slab = p.groups * p.panel;
     const bool works = spot < b.slabs * spots_a_slab;
     spot_t sums[Width];
     if (HALF_COLUMNS)
         __syncthreads(); /* earlier use of the memory */
     if (works)
         fold_stretch(stretch_of<Width>(p, b, spot), sums, spots);
-    if (b.groups == 1 && p.chunks == 1) {
+    if (p.groups == 1 && p.chunks == 1) {
         acc_t acc[Width];
 #pragma unroll
         for (int k = 0; k < Width && works; k++)
@@ -506,7 +495,7 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 #pragma unroll
         for (int k = 0; k < Width; k++)
             spots[spot + k] = sums[k];
-    fold_groups(spots, b.panel, b.groups, b.slabs);
+    fold_groups(spots, p.panel, p.groups, b.slabs);
 #if TALLY_ARCHITECTURE >= 90
     if (p.in_clusters) {
         give_as_cluster(p, b, spots);
