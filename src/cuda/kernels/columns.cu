@@ -10,7 +10,8 @@
  * host says how many. */
 constexpr bool LOADS_FEW_BYTES =
     sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != MOMENTS_IN_FLOATS && !HAS_SECOND;
-constexpr int THIN_BLOCKS = LOOKS_UP_POWERS ? 4 : COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;
+constexpr int THIN_BLOCKS =
+    LOOKS_UP_POWERS || COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;
 
 /* ---- a thread's elements ---- */
 
@@ -150,7 +151,7 @@ struct column_sum : brief<lane_t> {
 template <int Width, int Rows, class Left>
 inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, Width> *x, const few<in_t, Width> *y,
                        int from, int to, Left left, column_sum *lanes) {
-#if FACTORS > 1
+#if FACTORS > 1 /* fewer products of 64 bits */
 #pragma unroll
     for (int k = 0; k < Width; k++)
 #pragma unroll
@@ -161,8 +162,7 @@ inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, W
                 product *= f >= from && f < to && k < left(f) ? (uint32)value_of(x[f].element[k]) : 1;
             lanes[k].multiply(product);
         }
-    return;
-#endif
+#else
 #pragma unroll
     for (int k = 0; k < Width && column_sum::RAISES; k++) {
         value_t next = range<value_t>::lowest();
@@ -184,6 +184,7 @@ inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, W
                                 : column_sum::COUNTS_FROM_CHUNK ? row
                                                                 : s.base + row);
             }
+#endif
 }
 
 /* ---- results ---- */
@@ -205,8 +206,8 @@ inline void give_columns(const columns_args &p, uint64 column, uint64 count, con
     store_few(p.to.out + column, results);
 }
 
-/* Folds 'groups' accumulators of each column of some panels, which lie a panel apart, into the first; a thread takes some of
- * them between two barriers. */
+/* Folds 'groups' accumulators of each column of some panels, which lie a panel apart, into the first; a thread takes
+ * some of them between two barriers. */
 template <class Spot> inline void fold_groups(Spot *spots, uint32 panel, uint32 groups, uint32 panels) {
     constexpr bool ARE_TOGETHER = COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>;
     constexpr uint32 AT_ONCE = ARE_TOGETHER ? (int)TOGETHER : 8;

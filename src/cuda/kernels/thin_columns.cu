@@ -2,7 +2,6 @@
  * which it loads a few at a time. Its columns are those whose results begin with an aligned vector, so that results are
  * written whole; the rows begin anywhere. */
 
-
 template <int Width> struct thin_columns {
     typedef few<result_t, Width> thin_results;
     typedef choice_of_lanes<Width, COLUMN_PACKS && Width % 4 == 0> kept;
