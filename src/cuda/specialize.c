@@ -265,6 +265,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"COLUMN_WIDTH", s->column_width},
                    {"THIN_WIDTH", s->thin_width},
                    {"COLUMN_PACKS", tally_cuda_column_packs(c, architecture)},
+                   {"PACKS_MAGNITUDES", (c->monoid == TALLY_MONOID_sumabs || c->monoid == TALLY_MONOID_maxabs) &&
+                                            tally_dtype_is_signed(c->desc.in)},
                    {"COLUMN_SPOTS", s->column_spots},
                    {"COLUMN_BLOCKS", s->column_blocks},
                    {"SINGLE_BLOCKS", s->single_blocks},
@@ -356,6 +358,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"COUNTS_ELEMENTS", tally_cuda_counts_elements(c)},
                    {"IS_LOGSUMEXP", c->entry && c->monoid == TALLY_MONOID_logsumexp && !tally_cuda_counts_elements(c)},
                    {"LOOKS_UP_EXPONENTIALS", tally_cuda_looks_up_exponentials(c)},
+                   {"LOOKS_UP_POWERS", tally_cuda_looks_up_powers(c)},
+                   {"FACTORS", tally_cuda_factors(c)},
                    {"MOMENTS", moments_of(c)},
                    {"ORDER_SHOWS", tally_cuda_order_shows(c)},
                    {"BRIEF_MOMENTS", tally_cuda_brief_moments(c)},

@@ -21,6 +21,10 @@ static const struct {
     {TALLY_MINMAX, TALLY_I16, TALLY_I16, TALLY_REDUCE, 0},         /* the most results of a thread of tiny_rows.cu */
     {TALLY_MINMAX, TALLY_I8, TALLY_I8, TALLY_REDUCE, 0},           /* four columns in a word (packed_columns.cu) */
     {TALLY_SUM, TALLY_I8, TALLY_I64, TALLY_REDUCE, 0},
+    {TALLY_NORM1, TALLY_I8, TALLY_I64, TALLY_REDUCE, 0},
+    {TALLY_PROD, TALLY_I8, TALLY_I64, TALLY_REDUCE, 0}, /* some at a time in 32 bits (running.cu) */
+    {TALLY_PROD, TALLY_U16, TALLY_U64, TALLY_REDUCE, 0},
+    {TALLY_LOGSUMEXP, TALLY_I32, TALLY_F64, TALLY_REDUCE, 0}, /* as good as the largest, far behind a table's end */
     {TALLY_MINMAX, TALLY_U8, TALLY_U8, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
 };
 static const tally_shape shapes[] = {
@@ -99,8 +103,8 @@ static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) 
     b.expected = malloc(all);
     b.found = malloc(all);
     assert_true(b.x && b.expected && b.found);
-    for (size_t at = 0; at < b.in_bytes; at++)
-        b.x[at] = (char)random_bits(&random);
+    for (size_t at = 0; at < b.in_bytes; at++) /* odd factors, of which no number has the product 0 */
+        b.x[at] = (char)(random_bits(&random) | (computations[number].op == TALLY_PROD));
     b.on_gpu = upload(b.x, b.in_bytes);
     b.out = room(all);
     for (size_t off = 0; off <= MOST_OFF; off += MOST_OFF) {
