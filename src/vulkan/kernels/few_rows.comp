@@ -1,10 +1,22 @@
-/* Columns of few rows: a thread has COLUMNS_A_THREAD neighbours of them, whose results are stored together. Elements
- * are in no arrays, because drivers may keep arrays in memory. Instead, loops take what comes first, and the rest moves
- * up: unrolled, that costs nothing, and one text of lift_bits() and lower() serves all elements. A text of each took
- * the compiler of SwiftShader all memory (branches.h). */
+/* Columns of few rows: a thread has FEW_COLUMNS neighbours of them, whose results are stored together. Elements are in
+ * no arrays, because drivers may keep arrays in memory. Instead, loops take what comes first, and the rest moves up:
+ * unrolled, that costs nothing, and one text of lift_bits() and lower() serves all elements. A text of each took the
+ * compiler of SwiftShader all memory (branches.h). */
 #if COMMUTES
 
 const uint FEW = 4;
+/* A unit: columns of one vector, if their results take no more than two. Scans keep a value of each, so theirs are few. */
+#define FEW_COLUMNS (IS_SCAN ? COLUMNS_A_THREAD : max(COLUMNS_A_THREAD, min(16u >> IN_LOG, 32u / RESULT)))
+#define FEW_LOG     (IN_LOG + uint(findMSB(FEW_COLUMNS)))
+uvec4 load_unit(address at) {
+    const uint log = FEW_LOG;
+    return log == 4   ? vectors_at(at).vector[0]
+           : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
+                      : uvec4(load_word(at), 0, 0, 0);
+}
+uvec4 load_unit_in_words(address at) {
+    return load_within_words(at, FEW_LOG);
+}
 /* The same columns of each row. Those of a reverse scan come last row first. */
 struct few_vectors {
     uvec4 a, b, c, d;
@@ -31,27 +43,31 @@ uvec4 load_one(address at) {
 }
 /* Of all columns of a unit or of one. How they are aligned is asked once, as nothing must come between loads. */
 few_vectors load_few(address at, wide apart, bool is_whole) {
-    const uint log = min(IN_LOG + 2, 4);
-    const uint either = at.x | (p.extent.x > 1 ? apart.x : 0);
+    const uint log = FEW_LOG, either = at.x | (p.extent.x > 1 ? apart.x : 0);
     few_vectors rows = few_vectors(uvec4(0), uvec4(0), uvec4(0), uvec4(0));
     if (!is_whole)
         LOAD_FEW(load_one)
     else if ((either & (1u << log) - 1u) == 0)
-        LOAD_FEW(load_whole)
+        LOAD_FEW(load_unit)
     else if (log == 4 && (either & 7u) == 0)
         LOAD_FEW(load_two_pairs)
     else if (log == 4 && (either & 3u) == 0)
         LOAD_FEW(load_four_words)
     else
-        LOAD_FEW(load_in_words)
+        LOAD_FEW(load_unit_in_words)
     return rows;
 }
 
 /* The bytes of a unit's results in a row, 4, 8, 16 or 32 (path.c). */
-#define UNIT_BYTES (COLUMNS_A_THREAD * RESULT)
+#define UNIT_BYTES (FEW_COLUMNS * RESULT)
 struct few_results {
     uvec4 low, high;
 };
+/* Words without the first result, which is no longer than one, and with the beginning of the word after them. */
+uvec4 moved(uvec4 words, uint next) {
+    const uint bits = 8 * RESULT & 31u;
+    return RESULT >= 4 ? uvec4(words.yzw, next) : words >> bits | uvec4(words.yzw, next) << 1 << 31u - bits;
+}
 /* The results of one more column, after the others; what is first goes. */
 few_results with_result(few_results r, result_t last) {
     const uint log = OUT_LOG;
@@ -62,18 +78,16 @@ few_results with_result(few_results r, result_t last) {
     else if (log == 2)
         own.y = own.z;
 #endif
+    if (RESULT == 16)
+        return few_results(r.high, own);
+    if (RESULT == 8)
+        return UNIT_BYTES == 32 ? few_results(uvec4(r.low.zw, r.high.xy), uvec4(r.high.zw, own.xy))
+                                : few_results(uvec4(r.low.zw, own.xy), own);
     if (UNIT_BYTES == 32)
-        return RESULT == 8 ? few_results(uvec4(r.low.zw, r.high.xy), uvec4(r.high.zw, own.xy))
-                           : few_results(r.high, own);
+        return few_results(moved(r.low, r.high.x), moved(r.high, own.x));
     if (UNIT_BYTES == 16)
-        r.low = RESULT == 8 ? uvec4(r.low.zw, own.xy) : uvec4(r.low.yzw, own.x);
-    else if (RESULT == 4)
-        r.low.xy = uvec2(r.low.y, own.x);
-    else if (RESULT == 2)
-        r.low.xy = uvec2(r.low.x >> 16 | r.low.y << 16, r.low.y >> 16 | own.x << 16);
-    else
-        r.low.x = r.low.x >> 8 | own.x << 24;
-    return r;
+        return few_results(moved(r.low, own.x), own);
+    return few_results(moved(UNIT_BYTES == 8 ? uvec4(r.low.xy, own.x, 0) : uvec4(r.low.x, own.xxx), 0), own);
 }
 /* All or only the first one. Rows of a scan may lie apart by no whole vectors. */
 void store_row(address to, few_results r, bool is_whole) {
@@ -104,7 +118,7 @@ lifted_t lift_first(uvec4 x, uint row) {
 /* Reduces the columns of a unit, or its first one, one after the other, which takes few registers. */
 void fold_few(few_vectors x, wide column, bool is_whole) {
     few_results r = few_results(uvec4(0), uvec4(0));
-    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+    UNROLLED_LANES for (uint v = 0; v < FEW_COLUMNS; v++) if (is_whole || v == 0) {
         lane_t lane = lane_identity();
         few_vectors left = x;
         UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
@@ -113,17 +127,19 @@ void fold_few(few_vectors x, wide column, bool is_whole) {
             left = next_rows(left);
         }
         acc_t acc = widen(lane);
-        if (is_whole || v == 0) {
-            if (given(p.carry))
-                acc = combine(read_slot(p.carry, plus(column, v)), acc);
-            if (given(p.total))
-                write_slot(p.total, plus(column, v), acc);
-        }
-        r = with_result(r, lower(acc, plus(p.before, p.extent), wide(0)));
+        if (given(p.carry))
+            acc = combine(read_slot(p.carry, plus(column, v)), acc);
+        if (given(p.total))
+            write_slot(p.total, plus(column, v), acc);
+        const result_t result = lower(acc, plus(p.before, p.extent), wide(0));
+        if (is_whole)
+            r = with_result(r, result);
+        else if (!given(p.total))
+            store_result(p.out_at, column, result);
         x = few_vectors(next_columns(x.a), next_columns(x.b), next_columns(x.c), next_columns(x.d));
     }
-    if (!given(p.total))
-        store_row(plus(p.out_at, times(column, RESULT)), r, is_whole);
+    if (is_whole && !given(p.total))
+        store_row(plus(p.out_at, times(column, RESULT)), r, true);
 }
 
 /* A scan's values of the columns. */
@@ -172,7 +188,7 @@ void give_few(wide element, wide column, bool is_whole) {
  * off; their columns are taken one by one. */
 void few_rows() {
     begin_kernel();
-    const uint each = COLUMNS_A_THREAD;
+    const uint each = FEW_COLUMNS;
     for (uint group = group_number(); group < p.panels; group += group_count()) {
         wide unit;
         const wide slab = divided(plus(times(group, BLOCK), THREAD), wide_of(p.width), unit);

@@ -16,7 +16,7 @@ uvec4 load_in_words(address at) {
 uvec4 next_columns(uvec4 x) {
     if (IN_LOG >= 2)
         return IN_LOG == 3 ? x.zwxy : x.yzwx;
-    return IN_LOG == 1 ? uvec4(x.x >> 16 | x.y << 16, x.y >> 16, 0, 0) : uvec4(x.x >> 8, 0, 0, 0);
+    return IN_LOG == 1 ? x >> 16 | uvec4(x.yzw, 0) << 16 : x >> 8 | uvec4(x.yzw, 0) << 24;
 }
 
 /* Some elements of a chunk that are not in whole units: of the thread's column. */
