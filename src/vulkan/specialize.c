@@ -12,7 +12,7 @@ enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_
 const char *const tally_vulkan_kernel_names[] = {
     "reduce",          "short_rows",    "slabs",          "tall_slabs",     "few_rows",       "narrow_columns",
     "spine",           "scan_rows",     "scan_once",      "scan_columns",   "sum_columns",    "fold_groups",
-    "spine_of_groups", "give_groups",   "give_rows",      "give_runs",      "give_long_runs", "moment_rows",
+    "spine_of_groups", "give_groups",   "give_rows",      "give_runs",      "give_long_runs", "segment_tiles", "join_tiles", "moment_rows",
     "moment_columns",  "moment_slabs",  "moment_tall",    "moment_groups",  "moment_runs",    "short_segments",
     "tiled_segments",  "open_segments", "close_segments", "clear_control",  "clear_tiles",    "inspect_segments",
     "report",          "count_digits",  "place_digits",   "sort_by_digit",  "pack_sorted",    "find_groups",
@@ -369,7 +369,7 @@ static void add_scan_in_window(tally_text *text, tally_vulkan_arithmetic arithme
 }
 
 static void add_kernels(tally_text *text, const choices *made, bool has_services) {
-    const bool is_user = made->is_user;
+    const bool is_user = made->is_user, by_teams = made->has_running && !made->runs_moments;
     const char *const kernels[] = {tally_vulkan_kernels_arguments,
                                    tally_vulkan_kernels_slots,
                                    tally_vulkan_kernels_reduce,
@@ -390,8 +390,9 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                    made->runs_moments ? "" : tally_vulkan_kernels_long_runs,
                                    made->runs_moments ? tally_vulkan_kernels_moment_tiles : "",
                                    made->runs_moments ? tally_vulkan_kernels_moment_columns : "",
-                                   made->runs_moments ? "" : tally_vulkan_kernels_segments,
-                                   made->runs_moments ? "" : tally_vulkan_kernels_tiled_segments,
+                                   made->has_running ? "" : tally_vulkan_kernels_segment_tiles,
+                                   by_teams ? tally_vulkan_kernels_segments : "",
+                                   by_teams ? tally_vulkan_kernels_tiled_segments : "",
                                    has_services ? tally_vulkan_kernels_labels : ""};
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
@@ -400,7 +401,13 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                                   [TALLY_VULKAN_SLABS] = is_user,
                                                   [TALLY_VULKAN_TALL_SLABS] = !made->has_few,
                                                   [TALLY_VULKAN_FEW_ROWS] = !made->has_few,
-                                                  [TALLY_VULKAN_NARROW_COLUMNS] = !made->has_few};
+                                                  [TALLY_VULKAN_NARROW_COLUMNS] = !made->has_few,
+                                                  [TALLY_VULKAN_SEGMENT_TILES] = made->has_running,
+                                                  [TALLY_VULKAN_JOIN_TILES] = made->has_running,
+                                                  [TALLY_VULKAN_SHORT_SEGMENTS] = !by_teams,
+                                                  [TALLY_VULKAN_TILED_SEGMENTS] = !by_teams,
+                                                  [TALLY_VULKAN_OPEN_SEGMENTS] = !by_teams,
+                                                  [TALLY_VULKAN_CLOSE_SEGMENTS] = !by_teams};
     for (int k = TALLY_VULKAN_COUNT_DIGITS; k < TALLY_VULKAN_EXACT_ROWS; k++)
         leaves_out[k] = !has_services;
     for (int k = 0; k < TALLY_VULKAN_EXACT_ROWS; k++) {

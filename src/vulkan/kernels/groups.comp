@@ -217,14 +217,14 @@ record_t fold_after_last_head(uint chunk) {
     return record_t(fold_neighbours(REVERSE ? minus(p.extent, end) : begin, minus(end, begin).x), head, runs);
 }
 
-/* Whether segments.comp or tiled_segments.comp gives all segments: none is long. */
+/* Of reductions by segments: whether no segment is long. */
 bool is_by_teams() {
     return p_most_short != 0 && CONTROL.any_long == 0;
 }
 
 void fold_groups() {
     begin_kernel();
-    if (!BY_KEYS && (CONTROL.refused != 0 || is_by_teams()))
+    if (!BY_KEYS && CONTROL.refused != 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const record_t sum = fold_after_last_head(chunk);
