@@ -302,7 +302,7 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
 
 bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *c) {
     return device->least_once != UINT64_MAX && c->entry && !c->exact && tally_is_scan(c) &&
-           c->desc.grouping == TALLY_ALL_VALUES && c->out_bytes >= c->in_bytes &&
+           c->desc.grouping == TALLY_ALL_VALUES && 16 / c->in_bytes * c->out_bytes >= sizeof(uint32_t) &&
            tally_vulkan_scans_once(c->monoid, tally_vulkan_arithmetic_of(device, c));
 }
 

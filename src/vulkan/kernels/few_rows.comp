@@ -31,13 +31,6 @@ struct few_vectors {
         if (p.extent.x > 3)                                                                                            \
             rows.d = load(plus(at, times(apart, 3u)));                                                                 \
     }
-uvec4 load_two_pairs(address at) {
-    return uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
-}
-uvec4 load_four_words(address at) {
-    words_at from = words_at(at);
-    return uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
-}
 uvec4 load_one(address at) {
     return uvec4(load_bits(at, IN_LOG), 0, 0);
 }
@@ -63,13 +56,9 @@ few_vectors load_few(address at, wide apart, bool is_whole) {
 struct few_results {
     uvec4 low, high;
 };
-/* Words without the first result, which is no longer than one, and with the beginning of the word after them. */
-uvec4 moved(uvec4 words, uint next) {
-    const uint bits = 8 * RESULT & 31u;
-    return RESULT >= 4 ? uvec4(words.yzw, next) : words >> bits | uvec4(words.yzw, next) << 1 << 31u - bits;
-}
-/* The results of one more column, after the others; what is first goes. */
-few_results with_result(few_results r, result_t last) {
+/* The results of one more column, the v-th, after the others; what is first goes. Those of less than a word are gathered
+ * in 'word' until it is full. */
+few_results with_result(few_results r, result_t last, uint v, inout uint word) {
     const uint log = OUT_LOG;
     uvec4 own = uvec4(last.first, last.second);
 #if PER_RESULT == 2
@@ -83,11 +72,17 @@ few_results with_result(few_results r, result_t last) {
     if (RESULT == 8)
         return UNIT_BYTES == 32 ? few_results(uvec4(r.low.zw, r.high.xy), uvec4(r.high.zw, own.xy))
                                 : few_results(uvec4(r.low.zw, own.xy), own);
+    if (RESULT < 4) {
+        word = word >> 8 * RESULT | own.x << 32 - 8 * RESULT;
+        if (((v + 1) * RESULT & 3u) != 0)
+            return r;
+        own.x = word;
+    }
     if (UNIT_BYTES == 32)
-        return few_results(moved(r.low, r.high.x), moved(r.high, own.x));
+        return few_results(uvec4(r.low.yzw, r.high.x), uvec4(r.high.yzw, own.x));
     if (UNIT_BYTES == 16)
-        return few_results(moved(r.low, own.x), own);
-    return few_results(moved(UNIT_BYTES == 8 ? uvec4(r.low.xy, own.x, 0) : uvec4(r.low.x, own.xxx), 0), own);
+        return few_results(uvec4(r.low.yzw, own.x), own);
+    return few_results(UNIT_BYTES == 8 ? uvec4(r.low.y, own.xxx) : own, own);
 }
 /* All or only the first one. Rows of a scan may lie apart by no whole vectors. */
 void store_row(address to, few_results r, bool is_whole) {
@@ -111,19 +106,28 @@ void store_row(address to, few_results r, bool is_whole) {
 few_vectors next_rows(few_vectors x) {
     return few_vectors(x.b, x.c, x.d, x.d);
 }
-lifted_t lift_first(uvec4 x, uint row) {
-    return lift_bits(pick(x, 0, IN_LOG), uvec2(0), plus(p.before, row));
+/* The v-th column, if the words before it have gone. */
+lifted_t lift_column(uvec4 x, uint v, uint row) {
+    const uint log = IN_LOG;
+    const uvec2 bits = log >= 2 ? pick(x, 0, log) : uvec2(x.x >> 8 * (v << log & 3u) & (log == 1 ? 65535u : 255u), 0);
+    return lift_bits(bits, uvec2(0), plus(p.before, row));
+}
+uvec4 after_column(uvec4 x, uint v) {
+    if (IN_LOG == 3)
+        return x.zwxy;
+    return (v + 1 << IN_LOG & 3u) == 0 ? x.yzwx : x;
 }
 
 /* Reduces the columns of a unit, or its first one, one after the other, which takes few registers. */
 void fold_few(few_vectors x, wide column, bool is_whole) {
     few_results r = few_results(uvec4(0), uvec4(0));
+    uint word = 0;
     UNROLLED_LANES for (uint v = 0; v < FEW_COLUMNS; v++) if (is_whole || v == 0) {
         lane_t lane = lane_identity();
         few_vectors left = x;
         UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
             if (k < p.extent.x)
-                lane = added(lane, lift_first(left.a, k));
+                lane = added(lane, lift_column(left.a, v, k));
             left = next_rows(left);
         }
         acc_t acc = widen(lane);
@@ -133,10 +137,10 @@ void fold_few(few_vectors x, wide column, bool is_whole) {
             write_slot(p.total, plus(column, v), acc);
         const result_t result = lower(acc, plus(p.before, p.extent), wide(0));
         if (is_whole)
-            r = with_result(r, result);
+            r = with_result(r, result, v, word);
         else if (!given(p.total))
             store_result(p.out_at, column, result);
-        x = few_vectors(next_columns(x.a), next_columns(x.b), next_columns(x.c), next_columns(x.d));
+        x = few_vectors(after_column(x.a, v), after_column(x.b, v), after_column(x.c, v), after_column(x.d, v));
     }
     if (is_whole && !given(p.total))
         store_row(plus(p.out_at, times(column, RESULT)), r, true);
@@ -156,11 +160,13 @@ void scan_few(few_vectors x, address to, wide apart, wide column, bool is_whole)
     UNROLLED_LANES for (uint v = 0; v < each; v++) runs = with_run(runs, base_of(plus(column, is_whole ? v : 0)));
     UNROLLED_LANES for (uint k = 0; k < FEW; k++) if (k < extent) {
         few_results r = few_results(uvec4(0), uvec4(0));
+        uint word = 0;
         UNROLLED_LANES for (uint v = 0; v < each; v++) {
-            const acc_t next = combine(runs.a, acc_of(lift_first(x.a, REVERSE ? extent - 1 - k : k)));
-            r = with_result(r, lower(INCLUSIVE ? next : runs.a, plus(p.before, k + (INCLUSIVE ? 1 : 0)), wide(0)));
+            const acc_t next = combine(runs.a, acc_of(lift_column(x.a, v, REVERSE ? extent - 1 - k : k)));
+            const result_t result = lower(INCLUSIVE ? next : runs.a, plus(p.before, k + (INCLUSIVE ? 1 : 0)), wide(0));
+            r = with_result(r, result, v, word);
             runs = with_run(runs, next);
-            x.a = next_columns(x.a);
+            x.a = after_column(x.a, v);
         }
         store_row(to, r, is_whole);
         to = plus(to, times(apart, RESULT));
