@@ -92,7 +92,8 @@ void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups)
     a.tile = (uint32_t)cut->tile;
     a.tiles = (uint32_t)cut->tiles;
     a.refuses_empty = tally_empty_is_error(c);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a, least(divide_up(items, l->plan->device->block), MOST));
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a,
+                          least(divide_up(items, l->plan->device->block), MOST));
     tally_vulkan_then(l);
 }
 

@@ -232,7 +232,8 @@ static void launch_segments(const tally_vulkan_launch *l) {
     tally_vulkan_tell(l, &a);
 }
 
-/* Workgroups of join_tiles(): a thread a tile, or, where most segments are empty, as many as fill the device with these. */
+/* Workgroups of join_tiles(): a thread a tile, or, where most segments are empty, as many as fill the device with
+ * these. */
 static uint64_t groups_to_join(const tally_vulkan_launch *l) {
     enum { EMPTY_A_THREAD = 16, MOST = 8192 };
     const tally_shape *shape = &l->args->shape;

@@ -41,7 +41,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
     const bool once = tally_vulkan_takes_once(plan->device, c);
     const bool by_segments = fast && segments && !scan;
     const bool few = tally_vulkan_has_few(c->monoid);
-    const bool by_teams = by_segments && c->entry && tally_vulkan_has_running(c->monoid); /* long segments in two passes */
+    const bool by_teams = by_segments && c->entry && tally_vulkan_has_running(c->monoid);
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool all[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,

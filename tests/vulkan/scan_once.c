@@ -255,7 +255,8 @@ static void test_what_takes_one_pass(void **state) {
     assert_false(takes_one_pass(TALLY_SUM, TALLY_F32, TALLY_DEFAULT, tile_of(TALLY_F32) - 1));
     assert_true(takes_one_pass(TALLY_SUM, TALLY_F32, TALLY_F16, 10 * tile_of(TALLY_F32)));
     assert_true(takes_one_pass(TALLY_ANY, TALLY_I32, TALLY_DEFAULT, 10 * tile_of(TALLY_I32)));
-    assert_false(takes_one_pass(TALLY_ANY, TALLY_I64, TALLY_DEFAULT, 10 * tile_of(TALLY_I64))); /* half a word a vector */
+    assert_false(
+        takes_one_pass(TALLY_ANY, TALLY_I64, TALLY_DEFAULT, 10 * tile_of(TALLY_I64))); /* half a word a vector */
     assert_false(takes_one_pass(TALLY_ARGMAX, TALLY_F32, TALLY_DEFAULT, 10 * tile_of(TALLY_F32)));
     assert_false(takes_one_pass(TALLY_MINMAX, TALLY_F32, TALLY_DEFAULT, 10 * tile_of(TALLY_F32)));
     ((tally_vulkan_device *)device)->least_once = TALLY_VULKAN_LEAST_ONCE;

@@ -57,6 +57,27 @@ wide search(wide bound, bool greater) {
     return low;
 }
 
+/* The same with three offsets at once: such a search is a chain of loads, each of which waits for the one before. */
+wide search_by_fours(wide bound, bool greater) {
+    wide low = wide(0), high = plus(p_segments, 1u);
+    while (less(low, high)) {
+        const wide apart = shifted_down(minus(high, low), 2), a = plus(low, apart), b = plus(a, apart), c = plus(b, apart);
+        const wide at_a = offset_at(a), at_b = offset_at(b), at_c = offset_at(c);
+        if (!(less(at_a, bound) || greater && at_a == bound)) {
+            high = a;
+        } else if (!(less(at_b, bound) || greater && at_b == bound)) {
+            low = plus(a, 1u);
+            high = b;
+        } else if (!(less(at_c, bound) || greater && at_c == bound)) {
+            low = plus(b, 1u);
+            high = c;
+        } else {
+            low = plus(c, 1u);
+        }
+    }
+    return low;
+}
+
 /* As offset_at(), where offsets are aligned, for kernels with many of them. */
 wide inspected_offset(wide e) {
     const uint log = log_bytes(INDEX);
@@ -121,7 +142,7 @@ void inspect_segments() {
         inspect_segment(rest);
     for (wide tile = begin_at; is_below(tile, p_tiles); tile = plus(tile, threads)) {
         const wide first = times(tile, p_tile);
-        store_wide(p_places, tile.x, search(REVERSE ? minus(p.extent, first) : first, REVERSE));
+        store_wide(p_places, tile.x, search_by_fours(REVERSE ? minus(p.extent, first) : first, REVERSE));
     }
 }
 

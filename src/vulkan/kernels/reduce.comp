@@ -93,9 +93,13 @@ VALUE first_of_vector(uvec4 x) {
 #endif
 
 /* Neighbouring threads, of which this is 'part' of 'parts', a power of two, load neighbouring vectors. Monoids that
- * choose an element remember only the vector that has it, and read that again at the end. */
-acc_t fold_vectors(stretch s, uint part, uint parts) {
-    const uint log = IN_LOG, vector = 16u >> log, vectors = s.count / vector, step = parts * UNROLL;
+ * choose an element remember only the vector that has it, and read that again at the end. Elements before the first vector
+ * that lies as loads want it are taken with those after the last one. */
+acc_t fold_vectors(stretch all, uint part, uint parts) {
+    const uint log = IN_LOG, vector = 16u >> log, lead = 0u - all.x.x & 15u;
+    const uint ahead = (lead & (1u << log) - 1u) == 0 ? min(lead >> log, all.count) : 0;
+    const stretch s = stretch(element_at(all.x, ahead), element_at(all.y, ahead), all.count - ahead, plus(all.before, ahead));
+    const uint vectors = s.count / vector, step = parts * UNROLL;
     sum total = empty_sum();
     uvec4 x[UNROLL], y[UNROLL];
     uint next = part; /* vector of this thread */
@@ -139,10 +143,12 @@ acc_t fold_vectors(stretch s, uint part, uint parts) {
             if (u < left)
                 add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
     }
-    expect(total, vector);
-    for (uint i = vectors * vector + part; i < s.count; i += parts) /* less than a vector */
-        total.lane = added(total.lane, lift_bits(load_bits(element_at(s.x, i), log), load_partner(element_at(s.y, i)),
-                                                 plus(s.before, i)));
+    expect(total, 2 * vector);
+    for (uint k = part; k < all.count - vectors * vector; k += parts) { /* less than two vectors */
+        const uint i = k < ahead ? k : k + vectors * vector;
+        total.lane = added(total.lane, lift_bits(load_bits(element_at(all.x, i), log),
+                                                 load_partner(element_at(all.y, i)), plus(all.before, i)));
+    }
     return combine(total.acc, widen(total.lane));
 }
 
