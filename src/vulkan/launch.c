@@ -205,11 +205,15 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_tell(l, &a);
 }
 
-static void launch_tiles(const tally_vulkan_launch *l, const arguments *segments) {
+static void launch_teams(const tally_vulkan_launch *l, const arguments *segments) {
+    const tally_vulkan_cut *cut = l->cut;
     arguments a = *segments;
-    a.at_once = l->cut->at_once;
-    a.most_tiled = l->cut->most_tiled;
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_TILED_SEGMENTS], &a, l->cut->scan_groups);
+    a.at_once = cut->at_once;
+    a.most_tiled = cut->most_tiled;
+    if (cut->at_once)
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_TILED_SEGMENTS], &a, cut->scan_groups);
+    else
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
 }
 
 static void launch_segments(const tally_vulkan_launch *l) {
@@ -220,10 +224,7 @@ static void launch_segments(const tally_vulkan_launch *l) {
     a.places = l->workspace + cut->places;
     a.slots = l->workspace + cut->slots;
     tally_vulkan_inspect(l, &a);
-    if (cut->at_once)
-        launch_tiles(l, &a);
-    else
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
+    launch_teams(l, &a);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_OPEN_SEGMENTS], &a, cut->chunks);
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
@@ -243,12 +244,16 @@ static uint64_t groups_to_join(const tally_vulkan_launch *l) {
 }
 
 static void launch_segment_tiles(const tally_vulkan_launch *l) {
+    enum { MOST = 16384 /* workgroups, which have nothing to do if no segment is long; not tuned */ };
+    const tally_vulkan_cut *cut = l->cut;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
-    a.places = l->workspace + l->cut->places;
-    a.slots = l->workspace + l->cut->slots;
+    a.places = l->workspace + cut->places;
+    a.slots = l->workspace + cut->slots;
     tally_vulkan_inspect(l, &a);
-    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, l->cut->tiles);
+    if (cut->width)
+        launch_teams(l, &a);
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->width ? least(cut->tiles, MOST) : cut->tiles);
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_JOIN_TILES], &a, groups_to_join(l));
     tally_vulkan_tell(l, &a);

@@ -41,6 +41,7 @@ enum {
     SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,     /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096,    /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
+    SHORTEST_MEAN = 16,     /* bytes; any of u8 by segments of 5 took 1083 us in such tiles, by tiled_segments() 1521 */
     RUNNING_MEAN = 256,     /* logsumexp: of 124 i32 by tiles 2175 us, by teams 876; of 28 u32 255 and 375 */
     RUN_CHUNK = 1 << 15,    /* elements: runs of 128 and more are few in it (long_runs.comp) */
     SHORT_ROW = 512,        /* rows up to here are scanned by a thread each */
@@ -436,30 +437,40 @@ static void cut_tiles(uint64_t tile, uint64_t least_chunks, const tally_computat
 
 /* Reductions by segments: teams of threads as for rows of the segments' mean length. */
 static void cut_teams(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
-                      tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
-    tally_vulkan_cut rows = {.columns = shape->groups, .extent = divide_up(cut->extent, most(1, shape->groups))};
+                      tally_vulkan_slot slot, uint64_t segments, uint64_t mean, tally_vulkan_cut *cut) {
+    tally_vulkan_cut rows = {.columns = segments, .extent = mean};
     divide_row(block, c, &rows);
-    cut->path = TALLY_VULKAN_BY_SEGMENTS;
     cut->many = rows.many;
     cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
-    cut->panels = divide_up(shape->groups, block / cut->many);
-    tile_segments(device, block, c, slot, shape->groups, rows.extent, cut);
-    cut_tiles((uint64_t)block * UNROLL * (16 / c->in_bytes), 1, c, slot, cut);
-    cut->tile = cut->chunk; /* segments.comp asks for chunks' first segments */
-    cut->tiles = cut->chunks;
-    cut->too_many |= cut->panels > MOST_GROUPS;
+    cut->panels = divide_up(segments, block / cut->many);
+    tile_segments(device, block, c, slot, segments, mean, cut);
+    cut->too_many = cut->panels > MOST_GROUPS;
 }
 
-/* The same in tiles, of which each leaves two accumulators. One has the end of the input. */
+/* Teams, and chunks for long segments, or tiles if one is long. Tiles leave two accumulators each, and one has the end
+ * of the input. */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
-                         tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+                         tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
+    const uint64_t mean = divide_up(cut->extent, most(1, shape->groups));
+    const bool is_running = c->entry && tally_vulkan_has_running(c->monoid);
+    if (c->entry && (is_running || mean * c->in_bytes > SHORTEST_MEAN))
+        cut_teams(device, block, c, slot, shape->groups, mean, cut);
+    if (is_running) {
+        const bool too_many = cut->too_many;
+        cut->path = TALLY_VULKAN_BY_SEGMENTS;
+        cut_tiles((uint64_t)block * UNROLL * (16 / c->in_bytes), 1, c, slot, cut);
+        cut->tile = cut->chunk; /* segments.comp asks for chunks' first segments */
+        cut->tiles = cut->chunks;
+        cut->too_many |= too_many;
+        return;
+    }
     cut->path = TALLY_VULKAN_IN_TILES;
     cut->tile = cut->chunk = group_tile(device, tally_vulkan_block_of_segments(block), c, slot);
     cut->tiles = cut->chunks = cut->extent / cut->tile + 1;
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->slots = tally_vulkan_place(cut, 2 * cut->tiles * slot.bytes);
     cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
-    cut->too_many = cut->tiles > MOST_GROUPS;
+    cut->too_many |= cut->tiles > MOST_GROUPS;
 }
 
 static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
@@ -468,10 +479,8 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
     if (!cut->extent && keys)
         return;
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    if (!keys && !tally_is_scan(c) && c->entry && tally_vulkan_has_running(c->monoid))
-        cut_teams(device, block, c, slot, shape, cut);
-    else if (!keys && !tally_is_scan(c))
-        cut_segments(device, block, c, slot, cut);
+    if (!keys && !tally_is_scan(c))
+        cut_segments(device, block, c, slot, shape, cut);
     else
         cut_tiles(group_tile(device, block, c, slot),
                   tally_vulkan_takes_long_runs(c) ? divide_up(cut->extent, RUN_CHUNK) : 1, c, slot, cut);

@@ -369,7 +369,7 @@ static void add_scan_in_window(tally_text *text, tally_vulkan_arithmetic arithme
 }
 
 static void add_kernels(tally_text *text, const choices *made, bool has_services) {
-    const bool is_user = made->is_user, by_teams = made->has_running && !made->runs_moments;
+    const bool is_user = made->is_user, by_teams = !is_user && !made->runs_moments;
     const char *const kernels[] = {tally_vulkan_kernels_arguments,
                                    tally_vulkan_kernels_slots,
                                    tally_vulkan_kernels_reduce,
@@ -398,12 +398,12 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
     bool leaves_out[TALLY_VULKAN_KERNEL_COUNT] = {
-        [TALLY_VULKAN_SCAN_ONCE] = !made->scans_once,   [TALLY_VULKAN_SLABS] = is_user,
-        [TALLY_VULKAN_TALL_SLABS] = !made->has_few,     [TALLY_VULKAN_FEW_ROWS] = !made->has_few,
-        [TALLY_VULKAN_NARROW_COLUMNS] = !made->has_few, [TALLY_VULKAN_SEGMENT_TILES] = made->has_running,
-        [TALLY_VULKAN_JOIN_TILES] = made->has_running,  [TALLY_VULKAN_SHORT_SEGMENTS] = !by_teams,
-        [TALLY_VULKAN_TILED_SEGMENTS] = !by_teams,      [TALLY_VULKAN_OPEN_SEGMENTS] = !by_teams,
-        [TALLY_VULKAN_CLOSE_SEGMENTS] = !by_teams};
+        [TALLY_VULKAN_SCAN_ONCE] = !made->scans_once,      [TALLY_VULKAN_SLABS] = is_user,
+        [TALLY_VULKAN_TALL_SLABS] = !made->has_few,        [TALLY_VULKAN_FEW_ROWS] = !made->has_few,
+        [TALLY_VULKAN_NARROW_COLUMNS] = !made->has_few,    [TALLY_VULKAN_SEGMENT_TILES] = made->has_running,
+        [TALLY_VULKAN_JOIN_TILES] = made->has_running,     [TALLY_VULKAN_SHORT_SEGMENTS] = !by_teams,
+        [TALLY_VULKAN_TILED_SEGMENTS] = !by_teams,         [TALLY_VULKAN_OPEN_SEGMENTS] = !made->has_running,
+        [TALLY_VULKAN_CLOSE_SEGMENTS] = !made->has_running};
     for (int k = TALLY_VULKAN_COUNT_DIGITS; k < TALLY_VULKAN_EXACT_ROWS; k++)
         leaves_out[k] = !has_services;
     for (int k = 0; k < TALLY_VULKAN_EXACT_ROWS; k++) {

@@ -217,7 +217,7 @@ record_t fold_after_last_head(uint chunk) {
     return record_t(fold_neighbours(REVERSE ? minus(p.extent, end) : begin, minus(end, begin).x), head, runs);
 }
 
-/* Of reductions by segments: whether no segment is long. */
+/* Whether segments.comp or tiled_segments.comp gives all segments: none is long. */
 bool is_by_teams() {
     return p_most_short != 0 && CONTROL.any_long == 0;
 }

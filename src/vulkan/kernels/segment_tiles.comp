@@ -153,7 +153,9 @@ void give_tile(uint tile) {
 }
 void segment_tiles() {
     begin_kernel();
-    for (uint tile = group_number(); tile < p.chunks && CONTROL.refused == 0; tile += group_count())
+    if (CONTROL.refused != 0 || is_by_teams())
+        return;
+    for (uint tile = group_number(); tile < p.chunks; tile += group_count())
         give_tile(tile);
 }
 
@@ -202,7 +204,7 @@ void give_empty_segments() {
 
 void join_tiles() {
     begin_kernel();
-    if (CONTROL.refused != 0)
+    if (CONTROL.refused != 0 || is_by_teams())
         return;
     if (CONTROL.any_crowded != 0)
         give_empty_segments();

@@ -1,11 +1,17 @@
-/* Reductions by segments, where combining accumulators is long work. Up to a length, a team of threads folds each
- * segment. The longer ones are folded by workgroups that take equal chunks of the input, whatever its segments. First
+/* Reductions by segments, for monoids whose order does not matter. Up to a length, a team of threads folds each
+ * segment. With a longer one among them, all are left to segment_tiles.comp. Where combining accumulators is long work, the
+ * longer ones alone are folded by workgroups that take equal chunks of the input, whatever its segments. First
  * they fold the part of a segment that begins in a chunk and does not end there, which the spine of groups.comp carries
  * to the chunks after it. Then they fold the segments that end in a chunk. */
 
+#if COMMUTES
+bool is_left_to_tiles() {
+    return HAS_RUNNING == 0 && CONTROL.any_long != 0;
+}
+
 void short_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0)
+    if (CONTROL.refused != 0 || is_left_to_tiles())
         return;
     const uint part = THREAD & p_team - 1;
     const uint teams_log = uint(findMSB(BLOCK) - findMSB(p_team));
@@ -23,6 +29,7 @@ void short_segments() {
     }
 }
 
+#if HAS_RUNNING
 /* The first offset that is not before a chunk. */
 wide place_of(uint chunk) {
     return chunk < p.chunks ? load_wide(p_places, chunk) : search(p.extent, false);
@@ -101,3 +108,12 @@ void close_segments() {
             close_some(chunk, offsets, last, false);
     }
 }
+#else
+void open_segments() {}
+void close_segments() {}
+#endif
+#else
+void short_segments() {}
+void open_segments() {}
+void close_segments() {}
+#endif

@@ -4,6 +4,7 @@
  * threads, mostly of one, adds up its segment, and loads again those elements that fill no whole vector. The next tile
  * and the offsets of the next segments are loaded meanwhile. */
 
+#if COMMUTES
 const uint VECTORS_OF_TILE = TILE_SLOTS * BLOCK;
 
 /* A workgroup's segments, and the segment of a team of its threads. */
@@ -61,7 +62,7 @@ acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, ui
 
 void tiled_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0)
+    if (CONTROL.refused != 0 || is_left_to_tiles())
         return;
     const uint team = THREAD >> findMSB(p_team), part = THREAD & p_team - 1, log = 4u - IN_LOG;
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
@@ -122,3 +123,6 @@ void tiled_segments() {
         next = segments_of(group + group_count(), team);
     }
 }
+#else
+void tiled_segments() {}
+#endif
