@@ -156,6 +156,7 @@ typedef struct tally_cuda_cut {
             uint64_t together; /* blocks in waves, which are resident together */
             bool are_merged;   /* tiles have elements and ends of segments (merged_segments.cu) */
             bool are_long;     /* segments on average: a tile is a warp's (long_segments.cu) */
+            bool are_parts;    /* of tiles: each keeps what parts of it have (tile_parts.cu) */
             bool are_pieces;   /* of long segments: a block has one (pieces_of_segments.cu) */
             bool are_small;    /* tiles: by keys in two launches (apart_runs.cu) */
             bool is_apart;     /* results of segments wait (finish_segments.cu) */

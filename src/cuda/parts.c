@@ -48,7 +48,7 @@ static const char *const thin_columns[] = {COLUMNS,
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 #define SEGMENTS_OF_TILES                                                                                              \
     tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,                \
-        tally_cuda_kernels_tile_sums, tally_cuda_kernels_fold_segments
+        tally_cuda_kernels_tile_sums, tally_cuda_kernels_tile_parts, tally_cuda_kernels_fold_segments
 
 static const char *const segments[] = {SEGMENTS_OF_TILES,
                                        entry_fold_segments,
@@ -60,6 +60,8 @@ static const char *const segments[] = {SEGMENTS_OF_TILES,
                                        NULL};
 static const char *const small_segments[] = {tally_cuda_kernels_small_tiles, SEGMENTS_OF_TILES,
                                              entry_fold_small_segments, NULL};
+static const char *const parts_of_segments[] = {tally_cuda_kernels_by_parts, SEGMENTS_OF_TILES,
+                                                entry_fold_segments_by_parts, NULL};
 static const char *const pieces_of_segments[] = {tally_cuda_kernels_offsets,
                                                  GROUPS,
                                                  tally_cuda_kernels_append,
@@ -389,6 +391,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, pieces_of_segments);
         if (sizes->small_fold_tile)
             add(l, small_segments);
+        if (sizes->parts_tile)
+            add(l, parts_of_segments);
         if (sizes->long_mean)
             add(l, long_segments);
         if (sizes->merged_tile)
