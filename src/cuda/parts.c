@@ -22,7 +22,7 @@
 
 static const char *const clusters[] = {ROWS, tally_cuda_kernels_cluster, NULL};
 static const char *const rows[] = {
-    ROWS, tally_cuda_kernels_reduce, entry_reduce, entry_reduce_across, tally_cuda_kernels_fold_partials, PIECES, NULL};
+    ROWS, tally_cuda_kernels_hand_over, tally_cuda_kernels_reduce, entry_reduce, entry_reduce_across, tally_cuda_kernels_fold_partials, PIECES, NULL};
 static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cuda_kernels_tiny_rows, NULL};
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
@@ -187,7 +187,7 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
 static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
 static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,
                                               NULL};
-static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
+static const char *const held[] = {tally_cuda_kernels_hand_over, tally_cuda_kernels_scan_held, PIECES, NULL};
 static const char *const pieces[] = {PIECES, NULL};
 static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits, entry_mark_offsets,
                                     tally_cuda_kernels_clear_words, NULL};

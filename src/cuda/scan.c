@@ -22,7 +22,7 @@ enum {
     HELD_IN_BLOCK = 1 << 10,
     HELD_IN_CLUSTER = 1 << 13,
     HELD_IN_WIDE_CLUSTER = 1 << 14,
-    HELD_VECTORS = 1 << 19,
+    HELD_VECTORS = 1 << 20,
     HELD_OF_NARROW = 3, /* times so many, divided by the elements of a vector */
     HELD_OF_LARGE = 4,  /* divided by */
     HELD_BLOCK = 256,   /* threads of a block, where there are two launches; above so many vectors twice as many: */
@@ -31,6 +31,7 @@ enum {
      * an H200 norm_inf of f64 30 x 3228 took 7.8 us that way and 9.2 in waves, prod of f32 8 x 18099 7.4 and 8.4; but
      * of f64 333 x 2555 14.1 and 12.9. On an H100 bxor of u32 3 x 53873 took 9.5 us in two launches, and 9.1. */
     LEAST_HELD_ROW = 128, /* vectors */
+    HAND_OVERS = 32,      /* bytes before what blocks hand over, as in scan_held.cu */
     ROW_BLOCKS = 2,       /* for each multiprocessor, in clusters that are larger than they must be */
 
     LEAST_OF_TILE = 75, /* per cent of its room that a tile of whole rows takes at least */
@@ -93,18 +94,12 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
     if (!rows || !vectors || (vectors > most_vectors && vectors > HELD_IN_BLOCK))
         return false;
     unsigned widest = 0;
-    const uint64_t resident =
-        vectors > HELD_IN_BLOCK
-            ? tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL)
-            : 0;
+    if (vectors > HELD_IN_BLOCK)
+        tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL);
     if (vectors > HELD_IN_BLOCK) {
         blocks = vectors <= HELD_IN_CLUSTER ? TALLY_CUDA_CLUSTER : TALLY_CUDA_WIDE_CLUSTER;
         in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest;
     }
-    /* Blocks that have to wait for others to end take twice as long: max of 969387 f64, by 474 blocks where 264 fit,
-     * took 23.3 us on an H200, in waves 15.2; but a sum of 400000 i64, which all fit, 10.7, and 13.0 in waves. */
-    if (blocks > 1 && !in_cluster && vectors > resident * 2 * HELD_BLOCK * rows)
-        return false;
     if (blocks > 1 && !in_cluster)
         blocks = divide_up(vectors, rows * (vectors > HELD_IN_SMALL_BLOCKS ? 2 * HELD_BLOCK : HELD_BLOCK));
     const uint64_t threads = round_up(divide_up(vectors, blocks), WARP * rows) / rows;
@@ -113,16 +108,14 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
     cut->held.threads = (unsigned)threads;
     cut->held.blocks = divide_up(vectors, threads * rows);
     if (cut->held.blocks > 1 && !in_cluster)
-        cut->partials = tally_cuda_place(cut, cut->held.blocks * sizes->slot_bytes);
+        cut->partials = tally_cuda_place(cut, HAND_OVERS + cut->held.blocks * sizes->handed_bytes);
     return true;
 }
 
-/* Blocks that are not a cluster get the sum before them from an earlier launch of the same kernel. */
+/* Blocks that are not a cluster hand over their sums. */
 tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    const tally_cuda_kernel_number kernel = l->plan->kernels.scan_held;
-    const bool sums_first = cut->held.blocks > 1 && !cut->held.in_cluster;
     const bool are_rows = l->plan->gpu.base.computation.desc.grouping == TALLY_AXIS;
     const tally_cuda_grid grid = {.x = cut->held.blocks,
                                   .y = are_rows ? a->shape.outer : 1,
@@ -131,19 +124,14 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
                                   .starts_early = true};
     tally_cuda_held_args args = {.x = tally_cuda_address(a->x),
                                  .y = tally_cuda_address(a->y),
+                                 .out = tally_cuda_address(a->out),
                                  .initial = tally_cuda_address(a->initial),
                                  .carry = l->pieces.carry,
                                  .total = l->pieces.total,
-                                 .sums = sums_first ? l->workspace + cut->partials : 0,
+                                 .handed = cut->held.blocks > 1 && !cut->held.in_cluster ? l->workspace + cut->partials : 0,
                                  .n = are_rows ? a->shape.extent : cut->elements,
                                  .before = l->pieces.before};
-    tally_status status = TALLY_OK;
-    if (sums_first)
-        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching the sums of a scan");
-    args.out = tally_cuda_address(a->out);
-    if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan");
-    return status;
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_held, grid, &args, "launching a scan");
 }
 
 /* ---- by look-back ---- */

@@ -1,8 +1,7 @@
-/* Scans of little input, all or each row, which the threads of all blocks together hold in registers: there is no ring to
- * fill, nothing to clear and no polling. A block learns the sum before it in one of three ways. It is the only block of
- * its row; or the row's blocks are a cluster and exchange their sums; or an earlier launch of the same kernel has stored
- * the sum of each block, and this launch, started early, has fetched its elements meanwhile. The order of the additions
- * follows from the number of blocks and threads alone.
+/* Scans of little input, all or each row, which a block's threads hold in registers: there is no ring to fill, and
+ * nothing to clear. A block learns the sum before it in one of three ways. It is the only block of its row; or the row's
+ * blocks are a cluster and exchange their sums; or each hands its sum over to all blocks after it (hand_over.cu). The
+ * order of the additions follows from the number of blocks and threads alone.
  *
  * A warp has consecutive vectors of 16 bytes, in rows of one per lane. 'Logical' positions count in the direction of
  * the scan; elements lie at 'physical' positions. */
@@ -80,6 +79,11 @@ inline void write_results(result_t *to, const held_results &results, int count) 
         scatter(to, results, lane == lowest ? 0 : tail, lane == lowest ? head : HELD_VECTOR);
 }
 
+/* The place of the block's elements among those of the others in its row. */
+inline uint32 number_of_block(const held_args &p) {
+    return p.handed ? ordinal_of_block() : blockIdx.x;
+}
+
 /* One of a thread's vectors of elements, and their partners in the second input. */
 struct held {
     uint64 low; /* physical position of its lowest element */
@@ -103,7 +107,7 @@ struct held {
         return gather(array + low, count);
     }
     void fetch(const held_args &p, int row) {
-        const uint64 warp = (blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+        const uint64 warp = (number_of_block(p) * blockDim.x + threadIdx.x) / WARP;
         uint64 vector = (warp * HELD_ROWS + row) * WARP + threadIdx.x % WARP;
         if (REVERSE)
             vector = (uint64)gridDim.x * blockDim.x * HELD_ROWS - 1 - vector;
@@ -179,17 +183,33 @@ inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
     return from_lane(up_to, WARP - 1);
 }
 
-/* Returns to all threads the sum of the blocks before this one, which the earlier launch has stored in 'sums'. */
-inline acc_t fold_sums(const held_args &p) {
+/* What blocks hand over: their sums lie behind this. The last block that leaves wipes it all. What 'left' counts from is
+ * what stood there: the first block, after which no other leaves before it knows, reads it and hands it over. */
+struct hand_overs {
+    uint32 left[4];
+    uint32 left_at_first[4];
+
+    handed *sums() {
+        return (handed *)(this + 1);
+    }
+};
+
+/* Returns to all threads the sum of the blocks before this one. */
+inline acc_t fold_sums(handed *sums, uint32 number) {
+    constexpr uint32 AHEAD = 2;
     __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, acc = identity_as<acc_t>();
-    const uint32 each = (blockIdx.x + blockDim.x - 1) / blockDim.x;
+    const uint32 each = (number + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
+    const uint32 end = first + each < number ? first + each : number;
 #pragma unroll 1
-    for (uint32 k = 0; k < each; k++) {
-        const uint32 b = threadIdx.x * each + k;
-        if (b < blockIdx.x)
-            acc = combine(acc, p.sums[b].read());
+    for (uint32 at = first; at < end; at += AHEAD) {
+        acc_t next[AHEAD];
+        take_over<false>(sums + at, 1, end - at, next);
+        acc = combine(acc, next[0]);
+        if (at + 1 < end)
+            acc = combine(acc, next[1]);
     }
+    __syncwarp();
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
         const acc_t next = from_above(acc, d);
@@ -201,9 +221,39 @@ inline acc_t fold_sums(const held_args &p) {
     __syncthreads();
     acc = of_warp[0];
 #pragma unroll 1
-    for (int w = 1; w * WARP * each < blockIdx.x; w++)
+    for (int w = 1; w * WARP * each < number; w++)
         acc = combine(acc, of_warp[w]);
     return acc;
+}
+
+/* Hands over 'own', and returns to all threads the sum of the blocks before this one. The last thread, which has the
+ * fewest of those to wait for, learns in *others_left how many blocks have left before this one. */
+inline acc_t exchange_in_memory(hand_overs *all, uint32 number, uint32 left, const acc_t &own, uint32 *others_left) {
+    const bool is_last = threadIdx.x == blockDim.x - 1;
+    uint32 word[4] = {left, 0};
+    if (threadIdx.x == 0)
+        hand_over(all->sums() + number, own);
+    if (is_last && number == 0)
+        store_marked(all->left_at_first, left, 0);
+    else if (is_last)
+        do
+            load_relaxed(all->left_at_first, word[0], word[1], word[2], word[3]);
+        while (!has_mark(word));
+    const acc_t before = number ? fold_sums(all->sums(), number) : identity_as<acc_t>(); /* past a barrier */
+    if (is_last)
+        *others_left = atomicAdd(all->left, 1u) - word[0];
+    return before;
+}
+
+/* To be called by the last warp when it has nothing else to do, since the count takes a while. */
+inline void wipe_as_last(hand_overs *all, uint32 others_left) {
+    if (from_lane(others_left, WARP - 1) + 1 != gridDim.x)
+        return;
+    const uint32 lane = threadIdx.x % WARP;
+    if (lane == 0)
+        store_relaxed(all->left_at_first, 0, 0, 0, 0);
+    for (uint32 b = lane; b < gridDim.x; b += WARP)
+        wipe(all->sums() + b);
 }
 
 #if TALLY_ARCHITECTURE >= 90
@@ -236,43 +286,40 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p S
     TAKE_SIZE(p.n)
     p.x += blockIdx.y * p.n;
     p.y += HAS_SECOND ? blockIdx.y * p.n : 0;
-    p.out += p.out ? blockIdx.y * p.n : 0;
-    const bool is_second = p.sums && p.out;
+    p.out += blockIdx.y * p.n;
+    hand_overs *all = (hand_overs *)p.handed;
+    const uint32 number = number_of_block(p);
+    uint32 left = 0, others_left = 0;
     held mine[HELD_ROWS];
     acc_t sum[HELD_ROWS];
 #if TALLY_ARCHITECTURE >= 90
-    const bool is_cluster = !p.sums && gridDim.x > 1;
+    const bool is_cluster = !all && gridDim.x > 1;
     if (is_cluster)
         arrive_in_cluster(); /* other blocks may write to a block's shared memory only while it runs */
 #endif
-    if (!is_second) {
-        wait_for_last();
-        let_next_start();
-    }
+    wait_for_last();
+    let_next_start();
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         mine[u].fetch(p, u);
+    if (all && number == 0 && threadIdx.x == blockDim.x - 1)
+        left = __ldcg(all->left);
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         sum[u] = mine[u].add(p, identity_as<acc_t>(), [](int, const acc_t &, const acc_t &) {});
     const acc_t own = scan_block(sum);
-    if (!p.out) {
-        if (threadIdx.x == 0)
-            p.sums[blockIdx.x].write(own);
-        return;
-    }
-    if (is_second) {
-        wait_for_last();
-        let_next_start();
-    }
     acc_t base = p.carry ? p.carry[blockIdx.y].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
 #if TALLY_ARCHITECTURE >= 90
     if (is_cluster)
         base = combine(base, exchange_sums(own));
 #endif
-    if (is_second && blockIdx.x)
-        base = combine(base, fold_sums(p));
+    if (all) {
+        const acc_t before = exchange_in_memory(all, number, left, own, &others_left);
+        base = number ? combine(base, before) : base;
+    }
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         mine[u].finish(p, combine(base, sum[u]));
+    if (all && threadIdx.x / WARP == blockDim.x / WARP - 1)
+        wipe_as_last(all, others_left);
 }

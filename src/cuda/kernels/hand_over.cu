@@ -1,0 +1,70 @@
+/* How the blocks of one launch hand their sums to each other through memory that nobody has cleared. A sum goes in
+ * accesses of 16 bytes, which memory does not divide: eight bytes of it, and the same eight exclusive-or a mark. What
+ * stood there before has the mark with a chance of 2^-64 only, because whoever reads a sum last wipes it away: no launch
+ * leaves one behind. A launch that clears first, or one that folds what the first has stored, takes 1 to 2 us.
+ *
+ * A block waits for blocks with lower numbers only. They end only if they have begun: see ordinal_of_block() in ptx.cu. */
+
+enum { HANDED_PARTS = (SLOT_BYTES + 7) / 8 };
+enum : uint32 { MARK = 0x6d2e9c47, SECOND_MARK = 0xb7c5a3f1 };
+
+struct alignas(16) handed {
+    uint32 part[HANDED_PARTS][4];
+};
+static_assert(sizeof(handed) == HANDED_BYTES && sizeof(acc_t) <= 8 * HANDED_PARTS);
+
+inline bool has_mark(const uint32 (&word)[4]) {
+    return (word[0] ^ word[2]) == MARK && (word[1] ^ word[3]) == SECOND_MARK;
+}
+inline void store_marked(uint32 *to, uint32 a, uint32 b) {
+    store_relaxed(to, a, b, a ^ MARK, b ^ SECOND_MARK);
+}
+
+inline void hand_over(handed *to, const acc_t &sum) {
+    uint32 word[2 * HANDED_PARTS] = {};
+    memcpy(word, &sum, sizeof sum);
+#pragma unroll
+    for (int k = 0; k < HANDED_PARTS; k++) {
+        hide(word[2 * k]); /* what the accumulator leaves between its members has one value from here */
+        hide(word[2 * k + 1]);
+        store_marked(to->part[k], word[2 * k], word[2 * k + 1]);
+    }
+}
+
+inline void wipe(handed *sum) {
+#pragma unroll
+    for (int k = 0; k < HANDED_PARTS; k++)
+        store_relaxed(sum->part[k], 0, 0, 0, 0);
+}
+
+/* Waits for the first 'Many' sums, of 'count', that lie 'step' apart. Wipes them away, if nobody else reads them. */
+template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 step, uint32 count, acc_t (&sum)[Many]) {
+    uint32 part[Many][HANDED_PARTS][4];
+    bool are_there;
+    do {
+        are_there = true;
+#pragma unroll
+        for (uint32 u = 0; u < Many; u++)
+#pragma unroll
+            for (int k = 0; k < HANDED_PARTS; k++) {
+                uint32(&w)[4] = part[u][k];
+                if (u == 0 || u * step < count)
+                    load_relaxed(from[u * step].part[k], w[0], w[1], w[2], w[3]);
+            }
+#pragma unroll
+        for (uint32 u = 0; u < Many; u++)
+#pragma unroll
+            for (int k = 0; k < HANDED_PARTS; k++)
+                are_there &= (u && u * step >= count) || has_mark(part[u][k]);
+    } while (!are_there);
+#pragma unroll
+    for (uint32 u = 0; u < Many; u++) {
+        uint32 word[2 * HANDED_PARTS];
+#pragma unroll
+        for (int w = 0; w < 2 * HANDED_PARTS; w++)
+            word[w] = part[u][w / 2][w % 2];
+        memcpy(&sum[u], word, sizeof(acc_t));
+        if (Wipes && (u == 0 || u * step < count))
+            wipe(from + u * step);
+    }
+}
