@@ -180,7 +180,8 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
 #define LOOK_BACK                                                                                                      \
     tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,                            \
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
-        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_integers,                \
+        tally_cuda_kernels_hand_over, tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish,                     \
+        tally_cuda_kernels_scan_integers,                \
         tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors,       \
         tally_cuda_kernels_scan_look_back
 

@@ -31,7 +31,6 @@ enum {
      * an H200 norm_inf of f64 30 x 3228 took 7.8 us that way and 9.2 in waves, prod of f32 8 x 18099 7.4 and 8.4; but
      * of f64 333 x 2555 14.1 and 12.9. On an H100 bxor of u32 3 x 53873 took 9.5 us in two launches, and 9.1. */
     LEAST_HELD_ROW = 128, /* vectors */
-    HAND_OVERS = 32,      /* bytes before what blocks hand over, as in scan_held.cu */
     ROW_BLOCKS = 2,       /* for each multiprocessor, in clusters that are larger than they must be */
 
     LEAST_OF_TILE = 75, /* per cent of its room that a tile of whole rows takes at least */
@@ -108,7 +107,7 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
     cut->held.threads = (unsigned)threads;
     cut->held.blocks = divide_up(vectors, threads * rows);
     if (cut->held.blocks > 1 && !in_cluster)
-        cut->partials = tally_cuda_place(cut, HAND_OVERS + cut->held.blocks * sizes->handed_bytes);
+        cut->partials = tally_cuda_place(cut, TALLY_CUDA_HAND_OVERS_BYTES + cut->held.blocks * sizes->handed_bytes);
     return true;
 }
 
@@ -143,7 +142,7 @@ static bool fits_small_tiles(uint64_t elements, uint64_t small, uint64_t multipr
 }
 
 /* Tiles are smaller than whole ones only if there would be fewer than processors: a block takes as long for a small
- * tile as for a whole one. The workspace has an entry for each tile, and for each group of them. */
+ * tile as for a whole one. The workspace has a sum for each tile, and for each group of them. */
 static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     if (!sizes->look_back.shared || cut->elements > sizes->look_back.most)
         return false;
@@ -157,10 +156,10 @@ static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_size
     cut->scan.blocks = cut->scan.tiles;
     cut->scan.are_small = is_little;
     if (cut->scan.tiles > 1) {
-        const uint64_t groups = divide_up(cut->scan.tiles, sizes->look_back.block);
-        cut->entries = tally_cuda_place(cut, (cut->scan.tiles + groups) * sizes->entry_bytes);
+        const uint64_t group = sizes->look_back.block, groups = divide_up(cut->scan.tiles, group);
+        cut->entries = tally_cuda_place(
+            cut, (1 + groups) * TALLY_CUDA_HAND_OVERS_BYTES + (groups + groups * group) * sizes->handed_bytes);
     }
-    cut->zeroed_bytes = cut->bytes;
     return true;
 }
 
@@ -295,7 +294,8 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
     const tally_cuda_grid grid = {.x = cut->scan.blocks,
                                   .threads = sizes->look_back.block,
                                   .shared =
-                                      cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared};
+                                      cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared,
+                                  .starts_early = true};
     const tally_cuda_kernel_number kernel =
         cut->scan.are_small ? l->plan->kernels.scan_small_look_back : l->plan->kernels.scan_look_back;
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan by look-back");

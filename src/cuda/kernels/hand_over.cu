@@ -20,7 +20,7 @@ inline void store_marked(uint32 *to, uint32 a, uint32 b) {
     store_relaxed(to, a, b, a ^ MARK, b ^ SECOND_MARK);
 }
 
-inline void hand_over(handed *to, const acc_t &sum) {
+inline void give_away(handed *to, const acc_t &sum) {
     uint32 word[2 * HANDED_PARTS] = {};
     memcpy(word, &sum, sizeof sum);
 #pragma unroll
@@ -68,3 +68,36 @@ template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 st
             wipe(from + u * step);
     }
 }
+
+/* What many blocks take over, the sums of some after this: the last one that leaves wipes it all. Leaving blocks are
+ * counted from whatever stands in 'left': the first block reads it and tells the others, so none leaves before. */
+struct hand_overs {
+    uint32 left[4];
+    uint32 left_at_first[4];
+
+    handed *sums() {
+        return (handed *)(this + 1);
+    }
+    uint32 count_left() const {
+        return __ldcg(left);
+    }
+    void tell_first(uint32 count) {
+        store_marked(left_at_first, count, 0);
+    }
+    uint32 await_first() const {
+        uint32 word[4];
+        do
+            load_relaxed(left_at_first, word[0], word[1], word[2], word[3]);
+        while (!has_mark(word));
+        return word[0];
+    }
+    /* By a warp, when nobody reads the sums any more. */
+    void wipe_all(uint32 count) {
+        const uint32 lane = threadIdx.x % WARP;
+        if (lane == 0)
+            store_relaxed(left_at_first, 0, 0, 0, 0);
+        for (uint32 b = lane; b < count; b += WARP)
+            wipe(sums() + b);
+    }
+};
+static_assert(sizeof(hand_overs) == HAND_OVERS_BYTES);

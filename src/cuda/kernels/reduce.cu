@@ -57,6 +57,6 @@ template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
         else if (is_last)
             give(p.to, number, acc);
         else
-            hand_over(of_blocks + block, acc);
+            give_away(of_blocks + block, acc);
     }
 }

@@ -183,31 +183,17 @@ inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
     return from_lane(up_to, WARP - 1);
 }
 
-/* What blocks hand over: their sums lie behind this. The last block that leaves wipes it all. What 'left' counts from is
- * what stood there: the first block, after which no other leaves before it knows, reads it and hands it over. */
-struct hand_overs {
-    uint32 left[4];
-    uint32 left_at_first[4];
-
-    handed *sums() {
-        return (handed *)(this + 1);
-    }
-};
-
 /* Returns to all threads the sum of the blocks before this one. */
 inline acc_t fold_sums(handed *sums, uint32 number) {
-    constexpr uint32 AHEAD = 2;
     __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, acc = identity_as<acc_t>();
     const uint32 each = (number + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
     const uint32 end = first + each < number ? first + each : number;
 #pragma unroll 1
-    for (uint32 at = first; at < end; at += AHEAD) {
-        acc_t next[AHEAD];
-        take_over<false>(sums + at, 1, end - at, next);
+    for (uint32 at = first; at < end; at++) {
+        acc_t next[1];
+        take_over<false>(sums + at, 1, 1, next);
         acc = combine(acc, next[0]);
-        if (at + 1 < end)
-            acc = combine(acc, next[1]);
     }
     __syncwarp();
 #pragma unroll
@@ -230,30 +216,17 @@ inline acc_t fold_sums(handed *sums, uint32 number) {
  * fewest of those to wait for, learns in *others_left how many blocks have left before this one. */
 inline acc_t exchange_in_memory(hand_overs *all, uint32 number, uint32 left, const acc_t &own, uint32 *others_left) {
     const bool is_last = threadIdx.x == blockDim.x - 1;
-    uint32 word[4] = {left, 0};
+    uint32 left_at_first = left;
     if (threadIdx.x == 0)
-        hand_over(all->sums() + number, own);
+        give_away(all->sums() + number, own);
     if (is_last && number == 0)
-        store_marked(all->left_at_first, left, 0);
+        all->tell_first(left);
     else if (is_last)
-        do
-            load_relaxed(all->left_at_first, word[0], word[1], word[2], word[3]);
-        while (!has_mark(word));
+        left_at_first = all->await_first();
     const acc_t before = number ? fold_sums(all->sums(), number) : identity_as<acc_t>(); /* past a barrier */
     if (is_last)
-        *others_left = atomicAdd(all->left, 1u) - word[0];
+        *others_left = atomicAdd(all->left, 1u) - left_at_first;
     return before;
-}
-
-/* To be called by the last warp when it has nothing else to do, since the count takes a while. */
-inline void wipe_as_last(hand_overs *all, uint32 others_left) {
-    if (from_lane(others_left, WARP - 1) + 1 != gridDim.x)
-        return;
-    const uint32 lane = threadIdx.x % WARP;
-    if (lane == 0)
-        store_relaxed(all->left_at_first, 0, 0, 0, 0);
-    for (uint32 b = lane; b < gridDim.x; b += WARP)
-        wipe(all->sums() + b);
 }
 
 #if TALLY_ARCHITECTURE >= 90
@@ -303,7 +276,7 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p S
     for (int u = 0; u < HELD_ROWS; u++)
         mine[u].fetch(p, u);
     if (all && number == 0 && threadIdx.x == blockDim.x - 1)
-        left = __ldcg(all->left);
+        left = all->count_left();
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         sum[u] = mine[u].add(p, identity_as<acc_t>(), [](int, const acc_t &, const acc_t &) {});
@@ -320,6 +293,7 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p S
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         mine[u].finish(p, combine(base, sum[u]));
-    if (all && threadIdx.x / WARP == blockDim.x / WARP - 1)
-        wipe_as_last(all, others_left);
+    /* at the end, since the count takes a while */
+    if (all && threadIdx.x / WARP == blockDim.x / WARP - 1 && from_lane(others_left, WARP - 1) + 1 == gridDim.x)
+        all->wipe_all(gridDim.x);
 }
