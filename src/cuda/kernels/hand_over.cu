@@ -6,7 +6,6 @@
  * A block waits for blocks with lower numbers only. They end only if they have begun: see ordinal_of_block() in ptx.cu. */
 
 enum { HANDED_PARTS = (SLOT_BYTES + 7) / 8 };
-enum : uint32 { MARK = 0x6d2e9c47, SECOND_MARK = 0xb7c5a3f1 };
 
 struct alignas(16) handed {
     uint32 part[HANDED_PARTS][4];
@@ -14,7 +13,7 @@ struct alignas(16) handed {
 static_assert(sizeof(handed) == HANDED_BYTES && sizeof(acc_t) <= 8 * HANDED_PARTS);
 
 inline bool has_mark(const uint32 (&word)[4]) {
-    return (word[0] ^ word[2]) == MARK && (word[1] ^ word[3]) == SECOND_MARK;
+    return (word[0] ^ word[2]) == (uint32)MARK && (word[1] ^ word[3]) == (uint32)SECOND_MARK;
 }
 inline void store_marked(uint32 *to, uint32 a, uint32 b) {
     store_relaxed(to, a, b, a ^ MARK, b ^ SECOND_MARK);
