@@ -32,6 +32,11 @@ inline hand_overs *hand_overs_of(const scan_args &p, uint32 group) {
     return &((group_hand_overs *)(hand_overs_of_groups(p)->sums() + groups_of(p)))[group].all;
 }
 
+inline void prefetch_hand_overs(const scan_args &p, uint32 number) {
+    if (threadIdx.x < number % GROUP)
+        prefetch(hand_overs_of(p, number / GROUP)->sums() + threadIdx.x);
+}
+
 /* Returns to the lowest lane the sum of what the lanes give, in their order. */
 inline acc_t fold_lanes(acc_t sum) {
 #if IS_LOGSUMEXP || MOMENTS

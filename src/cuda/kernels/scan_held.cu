@@ -7,7 +7,8 @@
  * the scan; elements lie at 'physical' positions. */
 
 enum {
-    HELD_BLOCK = 1024,              /* threads of a block at most */
+    HELD_BLOCK = 512,               /* threads of a block at most */
+    HELD_BLOCKS = 3,                /* of so many, that a multiprocessor must have registers for */
     HELD_VECTOR = 16 / sizeof(in_t) /* elements of a vector */
 };
 
@@ -189,21 +190,23 @@ inline acc_t fold_sums(handed *sums, uint32 number) {
     acc_t *of_warp = (acc_t *)memory, acc = identity_as<acc_t>();
     const uint32 each = (number + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
     const uint32 end = first + each < number ? first + each : number;
+    if (threadIdx.x / WARP * WARP * each < number) {
 #pragma unroll 1
-    for (uint32 at = first; at < end; at++) {
-        acc_t next[1];
-        take_over<false>(sums + at, 1, 1, next);
-        acc = combine(acc, next[0]);
-    }
-    __syncwarp();
+        for (uint32 at = first; at < end; at++) {
+            acc_t next[1];
+            take_over<false>(sums + at, 1, 1, next);
+            acc = combine(acc, next[0]);
+        }
+        __syncwarp();
 #pragma unroll
-    for (int d = 1; d < WARP; d *= 2) {
-        const acc_t next = from_above(acc, d);
-        if (threadIdx.x % (2 * d) == 0)
-            acc = combine(acc, next);
+        for (int d = 1; d < WARP; d *= 2) {
+            const acc_t next = from_above(acc, d);
+            if (threadIdx.x % (2 * d) == 0)
+                acc = combine(acc, next);
+        }
+        if (threadIdx.x % WARP == 0)
+            of_warp[threadIdx.x / WARP] = acc;
     }
-    if (threadIdx.x % WARP == 0)
-        of_warp[threadIdx.x / WARP] = acc;
     __syncthreads();
     acc = of_warp[0];
 #pragma unroll 1
@@ -255,7 +258,7 @@ inline acc_t exchange_sums(acc_t own) {
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(HELD_BLOCK, HELD_BLOCKS) scan_held(held_args p SIZED) {
     TAKE_SIZE(p.n)
     p.x += blockIdx.y * p.n;
     p.y += HAS_SECOND ? blockIdx.y * p.n : 0;
@@ -272,6 +275,8 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p S
 #endif
     wait_for_last();
     let_next_start();
+    if (all && threadIdx.x < number)
+        prefetch(all->sums() + threadIdx.x);
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         mine[u].fetch(p, u);

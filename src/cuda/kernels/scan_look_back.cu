@@ -43,6 +43,7 @@ inline void scan_tile_by_look_back(scan_args p) {
     __syncthreads();
     if (thread < LOADING)
         bring_tile(s, p, t);
+    prefetch_hand_overs(p, ordinal_of_block());
     const bool has_base = p.carry || p.initial;
     acc_t base = identity_as<acc_t>();
     if (has_base)
