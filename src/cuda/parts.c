@@ -117,8 +117,9 @@ static const char *const cells[] = {tally_cuda_kernels_label_loads, tally_cuda_k
 /* ---- scans ---- */
 
 #define TILES                                                                                                          \
-    tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch,    \
-        tally_cuda_kernels_scan_move, tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
+    tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over, tally_cuda_kernels_waves,                               \
+        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_scan_move,                         \
+        tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
 
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
 static const char *const scan_in_window[] = {TILES,
@@ -178,9 +179,10 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
                                          NULL};
 
 #define LOOK_BACK                                                                                                      \
-    tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,                            \
+    tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over,                        \
+        tally_cuda_kernels_waves,                                                                                      \
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
-        tally_cuda_kernels_hand_over, tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish,                     \
+        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish,                                                  \
         tally_cuda_kernels_scan_integers,                \
         tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors,       \
         tally_cuda_kernels_scan_look_back

@@ -230,6 +230,11 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
 
 /* ---- in waves ---- */
 
+/* Whether entries need not be clear: FIRST_BY_MARKS in waves.cu. */
+static bool first_is_marked(const tally_computation *c) {
+    return c->desc.grouping == TALLY_ALL_VALUES && !c->is_sized && !c->exact && !c->in_window;
+}
+
 /* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
  * but input that fits into one tile is one. */
 void tally_cuda_scan_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
@@ -256,11 +261,14 @@ void tally_cuda_scan_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_
     cut->scan.is_exchanging = cut->scan.tiles > 1 && !of_rows;
     if (cut->scan.is_exchanging) {
         const uint64_t waves = least(sizes->scan.waves, divide_up(cut->scan.tiles, cut->scan.blocks));
-        cut->entries = tally_cuda_place(cut, waves * cut->scan.blocks * sizes->entry_bytes);
+        const uint64_t marked =
+            first_is_marked(c) ? TALLY_CUDA_HAND_OVERS_BYTES + cut->scan.blocks * sizes->handed_bytes : 0;
+        cut->entries = marked + tally_cuda_place(cut, marked + waves * cut->scan.blocks * sizes->entry_bytes);
     }
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
-    *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
+    if (!first_is_marked(c))
+        *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
 }
 
 static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {

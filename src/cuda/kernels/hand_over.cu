@@ -36,7 +36,7 @@ inline void wipe(handed *sum) {
         store_relaxed(sum->part[k], 0, 0, 0, 0);
 }
 
-/* Waits for the first 'Many' sums, of 'count', that lie 'step' apart. Wipes them away, if nobody else reads them. */
+/* Waits for 'Many' sums that lie 'step' apart, as far as they are among the next 'count' places. Wipes them away, if nobody else reads them. */
 template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 step, uint32 count, acc_t (&sum)[Many]) {
     uint32 part[Many][HANDED_PARTS][4];
     bool are_there;
@@ -47,14 +47,14 @@ template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 st
 #pragma unroll
             for (int k = 0; k < HANDED_PARTS; k++) {
                 uint32(&w)[4] = part[u][k];
-                if (u == 0 || u * step < count)
+                if (u * step < count)
                     load_relaxed(from[u * step].part[k], w[0], w[1], w[2], w[3]);
             }
 #pragma unroll
         for (uint32 u = 0; u < Many; u++)
 #pragma unroll
             for (int k = 0; k < HANDED_PARTS; k++)
-                are_there &= (u && u * step >= count) || has_mark(part[u][k]);
+                are_there &= u * step >= count || has_mark(part[u][k]);
     } while (!are_there);
 #pragma unroll
     for (uint32 u = 0; u < Many; u++) {
@@ -62,8 +62,9 @@ template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 st
 #pragma unroll
         for (int w = 0; w < 2 * HANDED_PARTS; w++)
             word[w] = part[u][w / 2][w % 2];
-        memcpy(&sum[u], word, sizeof(acc_t));
-        if (Wipes && (u == 0 || u * step < count))
+        if (u * step < count)
+            memcpy(&sum[u], word, sizeof(acc_t));
+        if (Wipes && u * step < count)
             wipe(from + u * step);
     }
 }
@@ -89,6 +90,15 @@ struct hand_overs {
             load_relaxed(left_at_first, word[0], word[1], word[2], word[3]);
         while (!has_mark(word));
         return word[0];
+    }
+    /* By a warp: whether all 'count' who take over have left. */
+    bool leaves_last(uint32 count) {
+        uint32 have_left = 0;
+        if (threadIdx.x % WARP == 0) {
+            const uint32 first = await_first(); /* before, as the last one wipes it away */
+            have_left = atomicAdd(left, 1u) + 1 - first;
+        }
+        return from_lane(have_left, 0) == count;
     }
     /* By a warp, when nobody reads the sums any more. */
     void wipe_all(uint32 count) {

@@ -95,20 +95,13 @@ inline void look_back(const scan_args &p, uint32 number, const acc_t &own, recor
         *to = record::of(group ? combine(before, within) : within, false, 0);
 }
 
-/* Whether all 'count' who take over have left, to a warp. */
-inline bool leaves_last(hand_overs *all, uint32 count) {
-    uint32 left = 0;
-    if (threadIdx.x % WARP == 0)
-        left = atomicAdd(all->left, 1u) + 1 - all->await_first();
-    return from_lane(left, 0) == count;
-}
 /* To be called by all blocks, when they have looked back. */
 inline void leave_hand_overs(const scan_args &p, uint32 number) {
     const uint32 group = number / GROUP, others = (uint32)p.tiles - group * GROUP, tiles = others < GROUP ? others : GROUP;
-    if (threadIdx.x >= WARP || p.tiles == 1 || !leaves_last(hand_overs_of(p, group), tiles))
+    if (threadIdx.x >= WARP || p.tiles == 1 || !hand_overs_of(p, group)->leaves_last(tiles))
         return;
     hand_overs_of(p, group)->wipe_all(tiles);
-    if (leaves_last(hand_overs_of_groups(p), groups_of(p)))
+    if (hand_overs_of_groups(p)->leaves_last(groups_of(p)))
         hand_overs_of_groups(p)->wipe_all(groups_of(p));
 }
 

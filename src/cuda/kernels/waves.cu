@@ -128,6 +128,24 @@ inline void publish(entry *e, const record &r, uint32 tag) {
 #endif
 }
 
+/* Scans of all values clear nothing before: the sums of the first wave are handed over with marks (hand_over.cu), and
+ * then each block has cleared its entries of the other waves. */
+#define FIRST_BY_MARKS (GROUPS == ALL && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
+#if FIRST_BY_MARKS
+inline hand_overs *first_wave(const entry *entries) {
+    return (hand_overs *)((uint8 *)entries - HAND_OVERS_BYTES - gridDim.x * HANDED_BYTES);
+}
+/* By a warp; what it stores after this others see after the clearing. */
+inline void clear_entries(entry *entries, uint64 waves) {
+    for (uint32 wave = threadIdx.x % WARP; wave < waves; wave += WARP)
+#pragma unroll
+        for (int at = 0; at < ENTRY_BYTES; at += 8)
+            store_relaxed((uint8 *)(entries + (uint64)wave * gridDim.x + blockIdx.x) + at, 0, 0);
+    __threadfence();
+    __syncwarp();
+}
+#endif
+
 /* Entries that are Step apart, read at once, so that their delays overlap. */
 template <int Many, int Step = WARP> struct batch_of {
     enum { MANY = Many, ALL_THERE = (1 << MANY) - 1 };
@@ -192,6 +210,21 @@ template <int Many, int Step = WARP> struct batch_of {
         }
 #endif
         return there == ALL_THERE;
+    }
+    /* Takes a sum that was handed over. */
+    void set(int k, const acc_t &acc) {
+#if IN_ONE_ACCESS
+        word[k][SLOT_BYTES / 4] = 0;
+        memcpy(word[k], &acc, sizeof acc);
+#elif IN_ACCESSES
+        uint32 words[3 * ACCESSES] = {};
+        memcpy(words, &acc, sizeof acc);
+#pragma unroll
+        for (int w = 0; w < 3 * ACCESSES; w++)
+            word[k][w / 3][w % 3] = words[w];
+#else
+        whole = record::of(acc, false, 0);
+#endif
     }
     record get(int k) const {
 #if IN_ONE_ACCESS
@@ -403,6 +436,34 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
 #endif
 }
 
+#if FIRST_BY_MARKS
+/* As add_batch() of all entries of the first wave that are needed. What is read after this is what others have stored
+ * before they handed over, or later. */
+inline void add_first_wave(const entry *all, uint32 needed, record *base, record *before) {
+    constexpr int TOGETHER = SLOT_BYTES > 8 ? 1 : batch::MANY; /* as registers allow */
+    static_assert(batch::MANY % TOGETHER == 0);
+#pragma unroll 1
+    for (uint32 at = 0; at < needed; at += batch::MANY * WARP) {
+        batch few;
+#pragma unroll
+        for (int k = 0; k < batch::MANY; k += TOGETHER) {
+            const uint32 first = at + k * WARP + threadIdx.x % WARP;
+            acc_t sum[TOGETHER];
+#pragma unroll
+            for (int u = 0; u < TOGETHER; u++)
+                sum[u] = identity_as<acc_t>();
+            take_over<false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
+#pragma unroll
+            for (int u = 0; u < TOGETHER; u++)
+                few.set(k + u, sum[u]);
+        }
+        __syncwarp();
+        add_batch(few, at, needed, base, before);
+    }
+    __threadfence();
+}
+#endif
+
 #if HAS_BATONS
 /* What a messenger gives to the next: the sum before its wave. */
 struct baton {
@@ -418,11 +479,21 @@ template <int Waves, int Messengers, class Tell>
 inline void add_up_waves(const entry *all, uint64 turns, uint32 messenger, baton *batons, Tell tell) {
     const uint32 lane = threadIdx.x % WARP;
     uint32 of_wave = messenger, parity = 0; /* the wave's place in the ring of waves */
+#if FIRST_BY_MARKS
+    if (messenger && messenger < turns) { /* else it might read what stood there before */
+        record unused[2] = {record::nothing(), record::nothing()};
+        add_first_wave(all, gridDim.x, &unused[0], &unused[1]);
+    }
+#endif
     for (uint64 turn = messenger; turn < turns; turn += Messengers) {
         const uint32 needed = turn + 1 < turns ? gridDim.x : blockIdx.x, tag = (uint32)turn + 1;
         const entry *entries = all + (uint64)of_wave * gridDim.x;
         record sum = record::nothing(), before = record::nothing(); /* since the wave began */
-        for (uint32 at = 0; at < needed; at += batch::MANY * WARP) {
+#if FIRST_BY_MARKS
+        if (turn == 0)
+            add_first_wave(all, needed, &sum, &before);
+#endif
+        for (uint32 at = 0; at < needed && !(FIRST_BY_MARKS && turn == 0); at += batch::MANY * WARP) {
             batch few;
             while (!few.try_read(entries, at + lane, needed, tag))
                 ;
@@ -462,10 +533,17 @@ template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint
         uint32 wave = of_wave + k;
         return all + (uint64)(wave >= Waves ? wave - Waves : wave) * gridDim.x;
     };
+    uint64 turn = 0;
+#if FIRST_BY_MARKS
+    record before_first = record::nothing();
+    add_first_wave(all, needed_of(0), &base, &before_first);
+    tell(turn++, before_first);
+    of_wave++;
+#endif
 #pragma unroll
     for (int k = 0; k < AHEAD - 1; k++)
-        few[k].try_read(entries_ahead(k), lane, needed_of(k), k + 1);
-    for (uint64 turn = 0; turn < turns; turn++) {
+        few[k].try_read(entries_ahead(k), lane, needed_of(turn + k), (uint32)turn + k + 1);
+    for (; turn < turns; turn++) {
         uint32 needed = needed_of(turn), tag = (uint32)turn + 1;
         few[AHEAD - 1].there = 0;
         few[AHEAD - 1].try_read(entries_ahead(AHEAD - 1), lane, needed_of(turn + AHEAD - 1), tag + AHEAD - 1);
