@@ -421,7 +421,7 @@ inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
     add_up_waves<WAVES>(p.entries, turns, tell);
 #endif
 #if FIRST_BY_MARKS
-    if (p.entries && first_wave(p.entries)->leaves_last(gridDim.x * MESSENGERS))
+    if (p.entries && first_wave(p.entries)->leaves_last(gridDim.x))
         first_wave(p.entries)->wipe_all(gridDim.x);
 #endif
 }

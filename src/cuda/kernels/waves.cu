@@ -128,9 +128,9 @@ inline void publish(entry *e, const record &r, uint32 tag) {
 #endif
 }
 
-/* Scans of all values clear nothing before: the sums of the first wave are handed over with marks (hand_over.cu), and
- * then each block has cleared its entries of the other waves. */
-#define FIRST_BY_MARKS (GROUPS == ALL && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
+/* Scans of all values with small sums clear nothing before: the sums of the first wave are handed over with marks
+ * (hand_over.cu), and then each block has cleared its entries of the other waves. */
+#define FIRST_BY_MARKS (GROUPS == ALL && IN_ONE_ACCESS && !HAS_BATONS && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
 #if FIRST_BY_MARKS
 inline hand_overs *first_wave(const entry *entries) {
     return (hand_overs *)((uint8 *)entries - HAND_OVERS_BYTES - gridDim.x * HANDED_BYTES);
@@ -210,21 +210,6 @@ template <int Many, int Step = WARP> struct batch_of {
         }
 #endif
         return there == ALL_THERE;
-    }
-    /* Takes a sum that was handed over. */
-    void set(int k, const acc_t &acc) {
-#if IN_ONE_ACCESS
-        word[k][SLOT_BYTES / 4] = 0;
-        memcpy(word[k], &acc, sizeof acc);
-#elif IN_ACCESSES
-        uint32 words[3 * ACCESSES] = {};
-        memcpy(words, &acc, sizeof acc);
-#pragma unroll
-        for (int w = 0; w < 3 * ACCESSES; w++)
-            word[k][w / 3][w % 3] = words[w];
-#else
-        whole = record::of(acc, false, 0);
-#endif
     }
     record get(int k) const {
 #if IN_ONE_ACCESS
@@ -407,6 +392,18 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
 }
 #endif
 
+#if !COMMUTES
+/* As add_batch() of a warp's entries, one for each lane. */
+inline void add_in_order(const record &of_lane, uint32 at, record *base, record *before) {
+    const record sum = scan_warp(of_lane);
+    if (at < blockIdx.x) {
+        const uint32 last = blockIdx.x - at - 1;
+        *before = join(*base, from_lane(sum, last < WARP ? last : WARP - 1));
+    }
+    *base = join(*base, from_lane(sum, WARP - 1));
+}
+#endif
+
 /* Adds up a batch that begins with entry 'at' of the 'needed' ones of a wave. *base is the sum before the batch and
  * becomes the sum before the next one; *before becomes the sum before this block's tile, as far as it is known. */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
@@ -426,40 +423,43 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
     for (int k = 0; k < batch::MANY; k++, at += WARP) {
         if (at >= needed)
             break;
-        record sum = scan_warp(at + lane < needed ? few.get(k) : record::nothing());
-        if (at < blockIdx.x) {
-            uint32 last = blockIdx.x - at - 1;
-            *before = join(*base, from_lane(sum, last < WARP ? last : WARP - 1));
-        }
-        *base = join(*base, from_lane(sum, WARP - 1));
+        add_in_order(at + lane < needed ? few.get(k) : record::nothing(), at, base, before);
     }
 #endif
 }
 
 #if FIRST_BY_MARKS
-/* As add_batch() of all entries of the first wave that are needed. What is read after this is what others have stored
- * before they handed over, or later. */
+/* Adds up the needed entries of the first wave. What is read after this is what others have stored before they handed
+ * over, or later. */
 inline void add_first_wave(const entry *all, uint32 needed, record *base, record *before) {
-    constexpr int TOGETHER = SLOT_BYTES > 8 ? 1 : batch::MANY; /* as registers allow */
-    static_assert(batch::MANY % TOGETHER == 0);
+    constexpr uint32 TOGETHER = COMMUTES ? (uint32)batch::MANY : 1;
+    const uint32 lane = threadIdx.x % WARP;
+    acc_t low_and_whole[2] = {identity_as<acc_t>(), identity_as<acc_t>()};
 #pragma unroll 1
-    for (uint32 at = 0; at < needed; at += batch::MANY * WARP) {
-        batch few;
+    for (uint32 at = 0; at < needed; at += TOGETHER * WARP) {
+        const uint32 first = at + lane;
+        acc_t sum[TOGETHER];
 #pragma unroll
-        for (int k = 0; k < batch::MANY; k += TOGETHER) {
-            const uint32 first = at + k * WARP + threadIdx.x % WARP;
-            acc_t sum[TOGETHER];
-#pragma unroll
-            for (int u = 0; u < TOGETHER; u++)
-                sum[u] = identity_as<acc_t>();
-            take_over<false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
-#pragma unroll
-            for (int u = 0; u < TOGETHER; u++)
-                few.set(k + u, sum[u]);
-        }
+        for (uint32 u = 0; u < TOGETHER; u++)
+            sum[u] = identity_as<acc_t>();
+        take_over<false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
         __syncwarp();
-        add_batch(few, at, needed, base, before);
+#if COMMUTES
+#pragma unroll
+        for (uint32 u = 0; u < TOGETHER; u++) {
+            low_and_whole[1] = combine(low_and_whole[1], sum[u]);
+            if (first + u * WARP < blockIdx.x)
+                low_and_whole[0] = combine(low_and_whole[0], sum[u]);
+        }
+#else
+        add_in_order(record::of(sum[0], false, 0), at, base, before);
+#endif
     }
+#if COMMUTES
+    fold_warps(low_and_whole);
+    *before = record::of(low_and_whole[0], false, 0);
+    *base = record::of(low_and_whole[1], false, 0);
+#endif
     __threadfence();
 }
 #endif
@@ -479,21 +479,11 @@ template <int Waves, int Messengers, class Tell>
 inline void add_up_waves(const entry *all, uint64 turns, uint32 messenger, baton *batons, Tell tell) {
     const uint32 lane = threadIdx.x % WARP;
     uint32 of_wave = messenger, parity = 0; /* the wave's place in the ring of waves */
-#if FIRST_BY_MARKS
-    if (messenger && messenger < turns) { /* else it might read what stood there before */
-        record unused[2] = {record::nothing(), record::nothing()};
-        add_first_wave(all, gridDim.x, &unused[0], &unused[1]);
-    }
-#endif
     for (uint64 turn = messenger; turn < turns; turn += Messengers) {
         const uint32 needed = turn + 1 < turns ? gridDim.x : blockIdx.x, tag = (uint32)turn + 1;
         const entry *entries = all + (uint64)of_wave * gridDim.x;
         record sum = record::nothing(), before = record::nothing(); /* since the wave began */
-#if FIRST_BY_MARKS
-        if (turn == 0)
-            add_first_wave(all, needed, &sum, &before);
-#endif
-        for (uint32 at = 0; at < needed && !(FIRST_BY_MARKS && turn == 0); at += batch::MANY * WARP) {
+        for (uint32 at = 0; at < needed; at += batch::MANY * WARP) {
             batch few;
             while (!few.try_read(entries, at + lane, needed, tag))
                 ;
