@@ -21,8 +21,14 @@
     tally_cuda_kernels_fold_block, tally_cuda_kernels_append, tally_cuda_kernels_partials, tally_cuda_kernels_rows
 
 static const char *const clusters[] = {ROWS, tally_cuda_kernels_cluster, NULL};
-static const char *const rows[] = {
-    ROWS, tally_cuda_kernels_hand_over, tally_cuda_kernels_reduce, entry_reduce, entry_reduce_across, tally_cuda_kernels_fold_partials, PIECES, NULL};
+static const char *const rows[] = {ROWS,
+                                   tally_cuda_kernels_hand_over,
+                                   tally_cuda_kernels_reduce,
+                                   entry_reduce,
+                                   entry_reduce_across,
+                                   tally_cuda_kernels_fold_partials,
+                                   PIECES,
+                                   NULL};
 static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cuda_kernels_tiny_rows, NULL};
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
@@ -180,10 +186,8 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
 
 #define LOOK_BACK                                                                                                      \
     tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over,                        \
-        tally_cuda_kernels_waves,                                                                                      \
-        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
-        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish,                                                  \
-        tally_cuda_kernels_scan_integers,                \
+        tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch, \
+        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_integers,                \
         tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors,       \
         tally_cuda_kernels_scan_look_back
 

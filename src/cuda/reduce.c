@@ -25,9 +25,10 @@ enum {
      * 0.35 us of each of many calls for up to 2^18 f32 on an H200, and 0.2 for 2^22 and 2^24. */
     EARLY_VECTORS = 1 << 22,
 
-    /* Up to this many partial results of one result are folded by a block, eight by each thread. More are folded by a
-     * cluster; for fewer a cluster takes 0.2 to 0.4 us longer on an H200. */
-    ONE_BLOCK_FOLDS = 8 * TALLY_CUDA_BLOCK,
+    /* Up to this many partial results of one result are folded by a block, eight by each thread; those of rows by the
+     * last block of the row. More are folded by a cluster; for fewer a cluster takes 0.2 to 0.4 us longer on an H200.
+     */
+    ONE_BLOCK_FOLDS = TALLY_CUDA_MOST_HANDED,
     FOLD_BLOCKS = 2, /* for each multiprocessor, to fold the partial results of many results */
 
     TINY_ROW = 4,  /* elements of a row at most, as in tiny_rows.cu */

@@ -13,18 +13,18 @@ enum {
     MOST_EXACT_IN_WAVES = 1 << 21,
 
     /* The most vectors of a scan that is held in registers: by one block, by a cluster of CLUSTER or of WIDE_CLUSTER
-     * blocks, or by as many blocks as needed, after a launch that computes their sums. 2^16 f32 took 2.5 us by two
-     * launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
-     * 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. Fewer of wide
-     * results, of elements of 1 and 2 bytes, and with large accumulators: in microseconds on an H100, by two launches
-     * and in waves, 10^6 i8 to i64 16.1 and 11.7, 8 * 10^6 u8 to u8 16.2 and 12.2, argmin of 10^6 f32 19.5 and 15.6;
-     * 2^21 f32 10.8 and 13.9. */
+     * blocks, or by as many blocks as needed, which hand over their sums. When these had them from an earlier launch,
+     * 2^16 f32 took 2.5 us by two launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16
+     * blocks 2.6 and 12.1, of 8 3.0 and 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two
+     * launches, 11.4 in waves. Fewer of wide results, of elements of 1 and 2 bytes, and with large accumulators: in
+     * microseconds on an H100, by two launches and in waves, 10^6 i8 to i64 16.1 and 11.7, 8 * 10^6 u8 to u8 16.2
+     * and 12.2, argmin of 10^6 f32 19.5 and 15.6; 2^21 f32 10.8 and 13.9. */
     HELD_IN_CLUSTER = 1 << 13,
     HELD_IN_WIDE_CLUSTER = 1 << 14,
-    HELD_VECTORS = 1 << 20,
+    HELD_VECTORS = 1 << 19,
     HELD_OF_NARROW = 3, /* times so many, divided by the elements of a vector */
     HELD_OF_LARGE = 4,  /* divided by */
-    HELD_BLOCK = 256,   /* threads of a block, where there are two launches; above so many vectors twice as many: */
+    HELD_BLOCK = 256,   /* threads of a block that hands over its sum; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
     /* Rows of some vectors are held by a block or a cluster each, if there is room for about all of them at a time. On
      * an H200 norm_inf of f64 30 x 3228 took 7.8 us that way and 9.2 in waves, prod of f32 8 x 18099 7.4 and 8.4; but
@@ -94,8 +94,8 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
         return false;
     if (vectors > in_block) {
         unsigned widest = 0;
-        const uint64_t resident = tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK,
-                                                      sizes->has_clusters ? &widest : NULL);
+        const uint64_t resident =
+            tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL);
         blocks = vectors <= HELD_IN_CLUSTER ? TALLY_CUDA_CLUSTER : TALLY_CUDA_WIDE_CLUSTER;
         in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest && vectors <= blocks * in_block;
         /* Blocks that have to wait for others to end take twice as long: max of 3000000 u32, by 733 blocks where 264
@@ -131,7 +131,8 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
                                  .initial = tally_cuda_address(a->initial),
                                  .carry = l->pieces.carry,
                                  .total = l->pieces.total,
-                                 .handed = cut->held.blocks > 1 && !cut->held.in_cluster ? l->workspace + cut->partials : 0,
+                                 .handed =
+                                     cut->held.blocks > 1 && !cut->held.in_cluster ? l->workspace + cut->partials : 0,
                                  .n = are_rows ? a->shape.extent : cut->elements,
                                  .before = l->pieces.before};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_held, grid, &args, "launching a scan");
@@ -161,8 +162,8 @@ static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_size
     cut->scan.are_small = is_little;
     if (cut->scan.tiles > 1) {
         const uint64_t group = sizes->look_back.block, groups = divide_up(cut->scan.tiles, group);
-        cut->entries = tally_cuda_place(
-            cut, (1 + groups) * TALLY_CUDA_HAND_OVERS_BYTES + (groups + groups * group) * sizes->handed_bytes);
+        cut->entries = tally_cuda_place(cut, (1 + groups) * TALLY_CUDA_HAND_OVERS_BYTES +
+                                                 (groups + groups * group) * sizes->handed_bytes);
     }
     return true;
 }
@@ -306,8 +307,7 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
     tally_cuda_scan_args args = scan_of(l, cut->scan.tile, cut->scan.tiles);
     const tally_cuda_grid grid = {.x = cut->scan.blocks,
                                   .threads = sizes->look_back.block,
-                                  .shared =
-                                      cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared,
+                                  .shared = cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared,
                                   .starts_early = true};
     const tally_cuda_kernel_number kernel =
         cut->scan.are_small ? l->plan->kernels.scan_small_look_back : l->plan->kernels.scan_look_back;

@@ -67,13 +67,15 @@ static void what_stands_in_a_workspace_does_not_matter(void **unused) {
     for (unsigned k = 0; k < runs; k++) {
         const unsigned which = (unsigned)random_below(&state, EXAMPLES);
         const example *e = &examples[which];
-        const uint64_t size = tally_dtype_size(e->in), n = 1 + random_below(&state, most_elements >> random_below(&state, 8)),
+        const uint64_t size = tally_dtype_size(e->in),
+                       n = 1 + random_below(&state, most_elements >> random_below(&state, 8)),
                        odd = random_below(&state, 4) * size;
         size_t elements, bytes;
         tally_desc desc = TALLY_DESC_INIT;
         assert_ok(tally_plan_describe(on_gpu[which], &desc, &elements));
         const size_t result = tally_dtype_size(desc.out) * elements * (e->form == TALLY_REDUCE ? 1 : n);
-        tally_args args = arguments((char *)x + odd, n, out, result), reference = arguments(input + odd, n, expected, result);
+        tally_args args = arguments((char *)x + odd, n, out, result),
+                   reference = arguments(input + odd, n, expected, result);
         assert_ok(tally_plan_workspace(on_gpu[which], &args.shape, &bytes));
         assert_true(bytes <= WORKSPACE);
         args.workspace = workspace;

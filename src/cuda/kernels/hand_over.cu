@@ -36,7 +36,8 @@ inline void wipe(handed *sum) {
         store_relaxed(sum->part[k], 0, 0, 0, 0);
 }
 
-/* Waits for 'Many' sums that lie 'step' apart, as far as they are among the next 'count' places. Wipes them away, if nobody else reads them. */
+/* Waits for 'Many' sums that lie 'step' apart, as far as they are among the next 'count' places. Wipes them away, if
+ * nobody else reads them. */
 template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 step, uint32 count, acc_t (&sum)[Many]) {
     uint32 part[Many][HANDED_PARTS][4];
     bool are_there;

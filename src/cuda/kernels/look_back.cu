@@ -97,7 +97,8 @@ inline void look_back(const scan_args &p, uint32 number, const acc_t &own, recor
 
 /* To be called by all blocks, when they have looked back. */
 inline void leave_hand_overs(const scan_args &p, uint32 number) {
-    const uint32 group = number / GROUP, others = (uint32)p.tiles - group * GROUP, tiles = others < GROUP ? others : GROUP;
+    const uint32 group = number / GROUP, others = (uint32)p.tiles - group * GROUP;
+    const uint32 tiles = others < GROUP ? others : GROUP;
     if (threadIdx.x >= WARP || p.tiles == 1 || !hand_overs_of(p, group)->leaves_last(tiles))
         return;
     hand_overs_of(p, group)->wipe_all(tiles);
