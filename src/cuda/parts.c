@@ -21,8 +21,14 @@
     tally_cuda_kernels_fold_block, tally_cuda_kernels_append, tally_cuda_kernels_partials, tally_cuda_kernels_rows
 
 static const char *const clusters[] = {ROWS, tally_cuda_kernels_cluster, NULL};
-static const char *const rows[] = {
-    ROWS, tally_cuda_kernels_reduce, entry_reduce, entry_reduce_across, tally_cuda_kernels_fold_partials, PIECES, NULL};
+static const char *const rows[] = {ROWS,
+                                   tally_cuda_kernels_hand_over,
+                                   tally_cuda_kernels_reduce,
+                                   entry_reduce,
+                                   entry_reduce_across,
+                                   tally_cuda_kernels_fold_partials,
+                                   PIECES,
+                                   NULL};
 static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cuda_kernels_tiny_rows, NULL};
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
@@ -119,8 +125,9 @@ static const char *const cells[] = {tally_cuda_kernels_label_loads, tally_cuda_k
 /* ---- scans ---- */
 
 #define TILES                                                                                                          \
-    tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch,    \
-        tally_cuda_kernels_scan_move, tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
+    tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over, tally_cuda_kernels_waves,                               \
+        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_scan_move,                         \
+        tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
 
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
 static const char *const scan_in_window[] = {TILES,
@@ -180,8 +187,8 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
                                          NULL};
 
 #define LOOK_BACK                                                                                                      \
-    tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,                            \
-        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
+    tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over,                        \
+        tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch, \
         tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_integers,                \
         tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors,       \
         tally_cuda_kernels_scan_look_back
@@ -189,7 +196,7 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
 static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
 static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,
                                               NULL};
-static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
+static const char *const held[] = {tally_cuda_kernels_hand_over, tally_cuda_kernels_scan_held, PIECES, NULL};
 static const char *const pieces[] = {PIECES, NULL};
 static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits, entry_mark_offsets,
                                     tally_cuda_kernels_clear_words, NULL};

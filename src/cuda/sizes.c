@@ -580,6 +580,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->slot_bytes = c->exact && !tally_is_scan(c) ? exact_slot_bytes(c)
                     : acc <= 8 || c->in_window    ? acc
                                                   : round_up(acc, 16);
+    s->handed_bytes = 2 * round_up(s->slot_bytes, 8);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->is_large = acc > 32 && !tally_cuda_has_higher_moments(c);
     s->vector = 16 / in;

@@ -259,6 +259,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"COMMUTES", c->entry ? 1 : c->user.commutes != 0},
                    {"LANE_LIMIT", lane_limit},
                    {"SLOT_BYTES", s->slot_bytes},
+                   {"HANDED_BYTES", s->handed_bytes},
                    {"RECORD_BYTES", s->record_bytes},
                    {"ENTRY_BYTES", s->entry_bytes},
                    {"CLUSTER_THREADS", s->cluster_threads},

@@ -150,6 +150,24 @@ inline void publish(entry *e, const record &r, uint32 tag) {
 #endif
 }
 
+/* Scans of all values with small sums clear nothing before: the sums of the first wave are handed over with marks
+ * (hand_over.cu), and then each block has cleared its entries of the other waves. */
+#define FIRST_BY_MARKS (GROUPS == ALL && IN_ONE_ACCESS && !HAS_BATONS && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
+#if FIRST_BY_MARKS
+inline hand_overs *first_wave(const entry *entries) {
+    return (hand_overs *)((uint8 *)entries - HAND_OVERS_BYTES - gridDim.x * HANDED_BYTES);
+}
+/* By a warp; what it stores after this others see after the clearing. */
+inline void clear_entries(entry *entries, uint64 waves) {
+    for (uint32 wave = threadIdx.x % WARP; wave < waves; wave += WARP)
+#pragma unroll
+        for (int at = 0; at < ENTRY_BYTES; at += 8)
+            store_relaxed((uint8 *)(entries + (uint64)wave * gridDim.x + blockIdx.x) + at, 0, 0);
+    __threadfence();
+    __syncwarp();
+}
+#endif
+
 /* Entries that are Step apart, read at once, so that their delays overlap. */
 template <int Many, int Step = WARP> struct batch_of {
     enum { MANY = Many, ALL_THERE = (1 << MANY) - 1 };
@@ -400,6 +418,18 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
 }
 #endif
 
+#if !COMMUTES
+/* As add_batch() of a warp's entries, one for each lane. */
+inline void add_in_order(const record &of_lane, uint32 at, record *base, record *before) {
+    const record sum = scan_warp(of_lane);
+    if (at < blockIdx.x) {
+        const uint32 last = blockIdx.x - at - 1;
+        *before = join(*base, from_lane(sum, last < WARP ? last : WARP - 1));
+    }
+    *base = join(*base, from_lane(sum, WARP - 1));
+}
+#endif
+
 /* Adds up a batch that begins with entry 'at' of the 'needed' ones of a wave. *base is the sum before the batch and
  * becomes the sum before the next one; *before becomes the sum before this block's tile, as far as it is known. */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
@@ -419,15 +449,46 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
     for (int k = 0; k < batch::MANY; k++, at += WARP) {
         if (at >= needed)
             break;
-        record sum = scan_warp(at + lane < needed ? few.get(k) : record::nothing());
-        if (at < blockIdx.x) {
-            uint32 last = blockIdx.x - at - 1;
-            *before = join(*base, from_lane(sum, last < WARP ? last : WARP - 1));
-        }
-        *base = join(*base, from_lane(sum, WARP - 1));
+        add_in_order(at + lane < needed ? few.get(k) : record::nothing(), at, base, before);
     }
 #endif
 }
+
+#if FIRST_BY_MARKS
+/* Adds up the needed entries of the first wave. What is read after this is what others have stored before they handed
+ * over, or later. */
+inline void add_first_wave(const entry *all, uint32 needed, record *base, record *before) {
+    constexpr uint32 TOGETHER = COMMUTES ? (uint32)batch::MANY : 1;
+    const uint32 lane = threadIdx.x % WARP;
+    acc_t low_and_whole[2] = {identity_as<acc_t>(), identity_as<acc_t>()};
+#pragma unroll 1
+    for (uint32 at = 0; at < needed; at += TOGETHER * WARP) {
+        const uint32 first = at + lane;
+        acc_t sum[TOGETHER];
+#pragma unroll
+        for (uint32 u = 0; u < TOGETHER; u++)
+            sum[u] = identity_as<acc_t>();
+        take_over<false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
+        __syncwarp();
+#if COMMUTES
+#pragma unroll
+        for (uint32 u = 0; u < TOGETHER; u++) {
+            low_and_whole[1] = combine(low_and_whole[1], sum[u]);
+            if (first + u * WARP < blockIdx.x)
+                low_and_whole[0] = combine(low_and_whole[0], sum[u]);
+        }
+#else
+        add_in_order(record::of(sum[0], false, 0), at, base, before);
+#endif
+    }
+#if COMMUTES
+    fold_warps(low_and_whole);
+    *before = record::of(low_and_whole[0], false, 0);
+    *base = record::of(low_and_whole[1], false, 0);
+#endif
+    __threadfence();
+}
+#endif
 
 #if HAS_BATONS
 /* What a messenger gives to the next: the sum before its wave. */
@@ -488,10 +549,17 @@ template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint
         uint32 wave = of_wave + k;
         return all + (uint64)(wave >= Waves ? wave - Waves : wave) * gridDim.x;
     };
+    uint64 turn = 0;
+#if FIRST_BY_MARKS
+    record before_first = record::nothing();
+    add_first_wave(all, needed_of(0), &base, &before_first);
+    tell(turn++, before_first);
+    of_wave++;
+#endif
 #pragma unroll
     for (int k = 0; k < AHEAD - 1; k++)
-        few[k].try_read(entries_ahead(k), lane, needed_of(k), k + 1);
-    for (uint64 turn = 0; turn < turns; turn++) {
+        few[k].try_read(entries_ahead(k), lane, needed_of(turn + k), (uint32)turn + k + 1);
+    for (; turn < turns; turn++) {
         uint32 needed = needed_of(turn), tag = (uint32)turn + 1;
         few[AHEAD - 1].there = 0;
         few[AHEAD - 1].try_read(entries_ahead(AHEAD - 1), lane, needed_of(turn + AHEAD - 1), tag + AHEAD - 1);
