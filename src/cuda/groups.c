@@ -169,7 +169,7 @@ static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_c
  * second launch is little. */
 static bool cut_small_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                            uint64_t elements, tally_cuda_cut *cut) {
-    enum { APART = 4 << 20 /* bytes that wait at most */ };
+    enum { APART = 20 << 20 /* bytes that wait at most */ };
     const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
     const uint64_t each = c->out_bytes * c->per_result + c->index_bytes;
     if (tiles > (uint64_t)device->multiprocessors * sizes->fold_blocks || elements * each > APART)

@@ -352,7 +352,7 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
-    s->fold_spreads = c->desc.grouping == TALLY_SEGMENTS && c->entry && c->monoid == TALLY_MONOID_moments &&
+    s->fold_spreads = (keys || c->desc.grouping == TALLY_SEGMENTS) && c->entry && c->monoid == TALLY_MONOID_moments &&
                       !c->exact && !c->skips_nan && !tally_is_scan(c);
     s->fold_stages = s->fold_spreads || (s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c));
     const unsigned in = (unsigned)most(c->in_bytes, 1);

@@ -16,17 +16,25 @@ enum {
     IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE /* results take the place of the elements; else there is room for fewer */
 };
 /* What a head's place receives: the result, or, if lowering takes many instructions, the accumulator, or of a variance
- * the sum of the squares of distances from the mean. Threads lower those side by side when they write the results. */
-template <bool Staged, bool IsSpread> struct kept_of {
+ * the sum of the squares of distances from the mean; of halves that of squares of distances from any number, and of the
+ * distances, without a division. Threads lower those side by side when they write the results. */
+struct spread_of_halves {
+    float distances, squares;
+};
+enum { KEEPS_HALVES = FOLD_SPREADS && BRIEF_MOMENTS == MOMENTS_IN_FLOATS };
+template <bool Staged, int Spreads> struct kept_of {
     typedef result_t type;
 };
-template <> struct kept_of<true, false> {
+template <> struct kept_of<true, 0> {
     typedef acc_t type;
 };
-template <> struct kept_of<true, true> {
+template <> struct kept_of<true, 1> {
     typedef double type;
 };
-typedef kept_of<FOLD_STAGED, FOLD_SPREADS>::type kept_t;
+template <> struct kept_of<true, 2> {
+    typedef spread_of_halves type;
+};
+typedef kept_of<FOLD_STAGED, FOLD_SPREADS + KEEPS_HALVES>::type kept_t;
 constexpr bool LOWERS_BY_EXTENT = FOLD_STAGED && (NEEDS_START || FOLD_SPREADS); /* where groups begin and end */
 enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in_t) : sizeof(kept_t)) /* bytes */ };
 static_assert(ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0);
@@ -295,9 +303,14 @@ template <> struct widened<acc_t> {
     }
 };
 
+template <class K> inline K kept_sums(float distances, float squares) {
+    return K{distances, squares};
+}
 /* What is kept of 'acc', of elements [begin, end) of the tile. */
 template <class A> inline kept_t kept(const tile &t, const A &acc, uint32 begin, uint32 end) {
-    if constexpr (FOLD_SPREADS)
+    if constexpr (KEEPS_HALVES)
+        return kept_sums<kept_t>(0, (float)acc.a3);
+    else if constexpr (FOLD_SPREADS)
         return acc.a3;
     else if constexpr (FOLD_STAGED)
         return widened<A>::of(acc);
@@ -306,9 +319,18 @@ template <class A> inline kept_t kept(const tile &t, const A &acc, uint32 begin,
     else
         return lower(widened<A>::of(acc), end - begin, t.first + begin);
 }
+/* What is kept of a thread's sum. */
+template <class Run> inline kept_t kept_run(const tile &t, const Run &run, uint32 begin, uint32 end) {
+    if constexpr (KEEPS_HALVES)
+        return kept_sums<kept_t>(run.distances, run.squares);
+    else
+        return kept(t, run.sum(), begin, end);
+}
 /* The result of it, of 'count' elements from 'begin' on. */
 template <class K> inline result_t result_of(const K &what, uint64 count, uint64 begin) {
-    if constexpr (FOLD_SPREADS)
+    if constexpr (KEEPS_HALVES)
+        return variance_of(what.distances, what.squares, small_number((uint32)count));
+    else if constexpr (FOLD_SPREADS)
         return variance_of(0, what, small_number((uint32)count));
     else if constexpr (FOLD_STAGED)
         return lower(what, count, begin);
@@ -404,15 +426,18 @@ inline item_bits heads_of_thread(const tile_memory &s) {
 }
 
 #if IS_LOGSUMEXP
-/* The powers of all bytes, which are neither too large nor too small for a sum. Known after the next barrier. */
-enum { BYTES = sizeof(in_t) == 1 ? 256 : 1 };
-inline double *powers_of_bytes() {
-    __shared__ double powers[BYTES];
+/* Powers of e, known after the next barrier: of bytes all, which are neither too large nor too small for a sum; of wider
+ * integers what is less than a group's largest, as far as it adds anything: e^-127 of 2^64 elements does not. */
+enum { ARE_BYTES = sizeof(in_t) == 1, POWERS = ARE_BYTES ? 256 : IS_FLOAT ? 1 : 128 };
+inline double *powers_of_integers() {
+    __shared__ double powers[POWERS];
     return powers;
 }
-inline void make_powers_of_bytes() {
-    for (uint32 k = threadIdx.x; k < BYTES && BYTES > 1; k += BLOCK)
-        powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
+inline void make_powers_of_integers() {
+    for (uint32 k = threadIdx.x; k < POWERS && POWERS > 1; k += BLOCK)
+        powers_of_integers()[k] = ARE_BYTES        ? exp_nearby((double)(value_t)k)
+                                  : k + 1 < POWERS ? exp_nearby(-small_number(k))
+                                                   : 0;
 }
 
 /* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is *last. If all
@@ -421,7 +446,6 @@ template <class End>
 inline bool add_near_exponentials(const thread_items &items, const item_bits &heads, End end_group, tile_lane *last) {
     typedef decltype(tile_lane::a0) real;
     constexpr real NEAR_ENOUGH = sizeof(real) == 8 ? 32 : 16; /* the logarithm of a sum loses so many ulps */
-    constexpr bool ARE_BYTES = BYTES > 1;
     const real first = ARE_BYTES ? real(0) : from_lane((real)value_of(items.x[0]), 0);
     const auto away = [&](int k) { return (real)value_of(items.x[k]) - first; };
     bool are_near = true;
@@ -430,7 +454,7 @@ inline bool add_near_exponentials(const thread_items &items, const item_bits &he
         are_near = ARE_BYTES || (absolute(away(k)) <= NEAR_ENOUGH && are_near);
     if (!ARE_BYTES && !__all_sync(ALL_LANES, are_near))
         return false;
-    const double *powers = stays_in_shared(powers_of_bytes());
+    const double *powers = stays_in_shared(powers_of_integers());
     real sum = 0;
     const auto group = [&] { return tile_lane{sum > 0 ? first : range<real>::lowest(), sum}; };
 #pragma unroll
@@ -439,45 +463,93 @@ inline bool add_near_exponentials(const thread_items &items, const item_bits &he
             end_group(group());
             sum = 0;
         }
-        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % BYTES] : exp_nearby(away(k));
+        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % POWERS] : exp_nearby(away(k));
     }
     *last = group();
     return true;
 }
+template <bool IsFloat, class Real> struct level_of {
+    typedef Real type;
+};
+template <class Real> struct level_of<false, Real> {
+    typedef value_t type;
+};
+/* A sum of exponentials of distances from the largest value, which integers keep as it is. */
+template <class Real, class Level> struct sum_below {
+    Level largest = 0;
+    Real sum = 0;
+
+    typedef typename word_of<sizeof(Level)>::type distance; /* without a sign */
+
+    static sum_below of(const in_t &x) {
+        return {(Level)value_of(x), 1};
+    }
+    static Level larger_of_two(Level a, Level b) {
+        return a < b ? b : a;
+    }
+    static Real power(const double *powers, Level x, Level largest) {
+        const distance away = (distance)largest - (distance)x;
+        return (Real)powers[away < POWERS ? (uint32)away : POWERS - 1];
+    }
+    tile_lane lane() const {
+        return sum > 0 ? tile_lane{(Real)largest, sum} : identity_as<tile_lane>();
+    }
+};
+template <class Real> struct sum_below<Real, Real> {
+    Real largest = range<Real>::lowest(), sum = 0;
+
+    static sum_below of(const in_t &x) {
+        const tile_lane lane = lift_as<tile_lane>(value_of(x), value_t(0), 0);
+        return {lane.a0, lane.a1};
+    }
+    static Real larger_of_two(Real a, Real b) {
+        return larger(a, b);
+    }
+    static Real power(const double *, Real x, Real largest) {
+        return exp_below(x == largest ? Real(0) : x - largest);
+    }
+    tile_lane lane() const {
+        return {largest, sum};
+    }
+};
 /* The same of any values. SOME elements find the largest of their group first, so no exponential waits for another. */
 template <class End> inline tile_lane add_exponentials(const thread_items &items, const item_bits &heads, End end_group) {
     typedef decltype(tile_lane::a0) real;
+    typedef sum_below<real, typename level_of<IS_FLOAT, real>::type> running_sum;
     constexpr int SOME = 4;
-    const auto power = [](real x, real largest) { return exp_below(x == largest ? real(0) : x - largest); };
-    tile_lane run = identity_as<tile_lane>();
-    if ((IS_FLOAT || BYTES > 1) && !SKIPS_NAN && add_near_exponentials(items, heads, end_group, &run))
-        return run;
+    const double *powers = stays_in_shared(powers_of_integers());
+    if ((IS_FLOAT || ARE_BYTES) && !SKIPS_NAN) {
+        tile_lane last;
+        if (add_near_exponentials(items, heads, end_group, &last))
+            return last;
+    }
+    running_sum run;
 #pragma unroll
     for (int k = 0; k < ITEMS; k += SOME) {
-        tile_lane x[SOME];
-        real largest[SOME]; /* from the element on */
+        running_sum x[SOME];
+        decltype(run.largest) largest[SOME]; /* from the element on */
 #pragma unroll
         for (int j = SOME - 1; j >= 0; j--) {
-            x[j] = lift_as<tile_lane>(value_of(items.x[k + j]), value_t(0), 0);
+            x[j] = running_sum::of(items.x[k + j]);
             const bool is_last = j + 1 == SOME || heads.has(k + j + 1);
-            largest[j] = is_last ? x[j].a0 : larger(x[j].a0, largest[j + 1 < SOME ? j + 1 : j]);
+            largest[j] = is_last ? x[j].largest : run.larger_of_two(x[j].largest, largest[j + 1 < SOME ? j + 1 : j]);
         }
         if (k == 0) {
-            run.a0 = heads.has(0) ? run.a0 : largest[0];
+            run.largest = heads.has(0) ? run.largest : largest[0];
         } else {
-            const real most = heads.has(k) ? run.a0 : larger(run.a0, largest[0]);
-            run = {most, run.a1 * power(run.a0, most)};
+            const auto most = heads.has(k) ? run.largest : run.larger_of_two(run.largest, largest[0]);
+            run = {most, run.sum * run.power(powers, run.largest, most)};
         }
 #pragma unroll
         for (int j = 0; j < SOME; j++) {
             if (heads.has(k + j)) {
-                end_group(run);
+                end_group(run.lane());
                 run = {largest[j], 0};
             }
-            run.a1 += x[j].a1 * power(x[j].a0, run.a0);
+            run.sum += x[j].sum * run.power(powers, x[j].largest, run.largest);
         }
     }
-    return run;
+    return run.lane();
 }
 #endif
 
@@ -519,7 +591,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     auto step = [&](int k, bool is_head) {
         if (WITHOUT_BRANCH) { /* which most steps of a warp would take */
             if (is_head) {
-                *results.result_at(to) = kept(t, run.sum(), start, begin + k);
+                *results.result_at(to) = kept_run(t, run, start, begin + k);
                 to += sizeof(kept_t);
             }
             if (!KEEPS_ALL)
@@ -532,7 +604,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
 #if MOMENTS == 2 && !FOLD_STAGED
                 *results.result_at(to) = run.result(0);
 #else
-                *results.result_at(to) = kept(t, run.sum(), start, begin + k);
+                *results.result_at(to) = kept_run(t, run, start, begin + k);
 #endif
             to += sizeof(kept_t);
             start = begin + k;
@@ -580,8 +652,8 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
  * after the next barrier. */
 inline acc_t fold_tile(tile_memory &s, const tile &t, uint32 heads) {
 #if IS_LOGSUMEXP
-    make_powers_of_bytes();
-    if (BYTES > 1)
+    make_powers_of_integers();
+    if (POWERS > 1)
         __syncthreads();
 #endif
     if (!heads) {
