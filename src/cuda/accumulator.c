@@ -401,8 +401,9 @@ bool tally_cuda_has_half_moments(const tally_computation *c) {
 }
 
 int tally_cuda_differences(const tally_computation *c) {
-    if (!c->entry || c->exact || c->words.count || c->skips_nan || c->desc.grouping != TALLY_SEGMENTS ||
-        tally_is_scan(c) || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
+    const bool are_groups = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+    if (!c->entry || c->exact || c->words.count || c->skips_nan || !are_groups || tally_is_scan(c) ||
+        tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
         return 0;
     if (tally_cuda_brief_moments(c) == TALLY_CUDA_MOMENTS_IN_INTEGERS)
         return TALLY_CUDA_OF_MOMENTS;

@@ -352,7 +352,7 @@ static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
-    s->fold_spreads = (keys || c->desc.grouping == TALLY_SEGMENTS) && c->entry && c->monoid == TALLY_MONOID_moments &&
+    s->fold_spreads = c->desc.grouping == TALLY_SEGMENTS && c->entry && c->monoid == TALLY_MONOID_moments &&
                       !c->exact && !c->skips_nan && !tally_is_scan(c);
     s->fold_stages = s->fold_spreads || (s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c));
     const unsigned in = (unsigned)most(c->in_bytes, 1);
@@ -368,14 +368,17 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
-    while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
+    const unsigned shared = keys && element >= 16 ? 2 * FOLD_SHARED : FOLD_SHARED;
+    while (s->fold_tile * element > shared && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
-    s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (keys ? (unsigned)most(SMALL_ITEMS, 16 / in) : SMALL_BYTES / in);
-    s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     s->differences = tally_cuda_differences(c);
+    s->small_fold_tile =
+        TALLY_CUDA_FOLD_BLOCK *
+        (keys ? (unsigned)most(SMALL_ITEMS, (s->differences ? SMALL_BYTES : 16) / in) : SMALL_BYTES / in);
+    s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */
-        s->fold_tile =
-            TALLY_CUDA_FOLD_BLOCK * (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, 2 * MOST_ITEMS);
+        s->fold_tile = TALLY_CUDA_FOLD_BLOCK *
+                       (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, keys ? MOST_ITEMS : 2 * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = s->fold_spreads = false;
     }

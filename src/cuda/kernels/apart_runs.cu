@@ -5,13 +5,13 @@
 
 inline void fold_tile_apart(const groups_args &p) {
     enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
-    __shared__ tile_bytes<PLACE> memory;
+    __shared__ tile_bytes<RUN_PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     wait_for_last();
     let_next_start();
-    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds, memory.bytes);
+    const tile t = begin_run_tile(p, memory.bytes, seconds);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
     if (threadIdx.x == BLOCK - 1) {
@@ -31,7 +31,7 @@ inline void fold_tile_apart(const groups_args &p) {
     }
     wait_for_copies<0>();
     __syncthreads();
-    const acc_t whole = fold_tile(s, t, heads);
+    const acc_t whole = fold_run_tile(s, t, heads);
     __syncthreads();
     if (heads)
         put_runs(r, t, heads, p.apart + t.first);

@@ -16,25 +16,17 @@ enum {
     IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE /* results take the place of the elements; else there is room for fewer */
 };
 /* What a head's place receives: the result, or, if lowering takes many instructions, the accumulator, or of a variance
- * the sum of the squares of distances from the mean; of halves that of squares of distances from any number, and of the
- * distances, without a division. Threads lower those side by side when they write the results. */
-struct spread_of_halves {
-    float distances, squares;
-};
-enum { KEEPS_HALVES = FOLD_SPREADS && BRIEF_MOMENTS == MOMENTS_IN_FLOATS };
-template <bool Staged, int Spreads> struct kept_of {
+ * the sum of the squares of distances from the mean. Threads lower those side by side when they write the results. */
+template <bool Staged, bool IsSpread> struct kept_of {
     typedef result_t type;
 };
-template <> struct kept_of<true, 0> {
+template <> struct kept_of<true, false> {
     typedef acc_t type;
 };
-template <> struct kept_of<true, 1> {
+template <> struct kept_of<true, true> {
     typedef double type;
 };
-template <> struct kept_of<true, 2> {
-    typedef spread_of_halves type;
-};
-typedef kept_of<FOLD_STAGED, FOLD_SPREADS + KEEPS_HALVES>::type kept_t;
+typedef kept_of<FOLD_STAGED, FOLD_SPREADS>::type kept_t;
 constexpr bool LOWERS_BY_EXTENT = FOLD_STAGED && (NEEDS_START || FOLD_SPREADS); /* where groups begin and end */
 enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in_t) : sizeof(kept_t)) /* bytes */ };
 static_assert(ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0);
@@ -303,14 +295,9 @@ template <> struct widened<acc_t> {
     }
 };
 
-template <class K> inline K kept_sums(float distances, float squares) {
-    return K{distances, squares};
-}
 /* What is kept of 'acc', of elements [begin, end) of the tile. */
 template <class A> inline kept_t kept(const tile &t, const A &acc, uint32 begin, uint32 end) {
-    if constexpr (KEEPS_HALVES)
-        return kept_sums<kept_t>(0, (float)acc.a3);
-    else if constexpr (FOLD_SPREADS)
+    if constexpr (FOLD_SPREADS)
         return acc.a3;
     else if constexpr (FOLD_STAGED)
         return widened<A>::of(acc);
@@ -319,18 +306,9 @@ template <class A> inline kept_t kept(const tile &t, const A &acc, uint32 begin,
     else
         return lower(widened<A>::of(acc), end - begin, t.first + begin);
 }
-/* What is kept of a thread's sum. */
-template <class Run> inline kept_t kept_run(const tile &t, const Run &run, uint32 begin, uint32 end) {
-    if constexpr (KEEPS_HALVES)
-        return kept_sums<kept_t>(run.distances, run.squares);
-    else
-        return kept(t, run.sum(), begin, end);
-}
 /* The result of it, of 'count' elements from 'begin' on. */
 template <class K> inline result_t result_of(const K &what, uint64 count, uint64 begin) {
-    if constexpr (KEEPS_HALVES)
-        return variance_of(what.distances, what.squares, small_number((uint32)count));
-    else if constexpr (FOLD_SPREADS)
+    if constexpr (FOLD_SPREADS)
         return variance_of(0, what, small_number((uint32)count));
     else if constexpr (FOLD_STAGED)
         return lower(what, count, begin);
@@ -479,7 +457,7 @@ template <class Real, class Level> struct sum_below {
     Level largest = 0;
     Real sum = 0;
 
-    typedef typename word_of<sizeof(Level)>::type distance; /* without a sign */
+    typedef typename unsigned_of<sizeof(Level)>::type distance;
 
     static sum_below of(const in_t &x) {
         return {(Level)value_of(x), 1};
@@ -591,7 +569,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     auto step = [&](int k, bool is_head) {
         if (WITHOUT_BRANCH) { /* which most steps of a warp would take */
             if (is_head) {
-                *results.result_at(to) = kept_run(t, run, start, begin + k);
+                *results.result_at(to) = kept(t, run.sum(), start, begin + k);
                 to += sizeof(kept_t);
             }
             if (!KEEPS_ALL)
@@ -604,7 +582,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
 #if MOMENTS == 2 && !FOLD_STAGED
                 *results.result_at(to) = run.result(0);
 #else
-                *results.result_at(to) = kept_run(t, run, start, begin + k);
+                *results.result_at(to) = kept(t, run.sum(), start, begin + k);
 #endif
             to += sizeof(kept_t);
             start = begin + k;
