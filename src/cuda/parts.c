@@ -42,14 +42,16 @@ static const char *const thin_columns[] = {COLUMNS,
 
 /* ---- reductions by segments and keys ---- */
 
-#define GROUPS    tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
-#define RUNS      GROUPS, tally_cuda_kernels_runs
-#define RUN_TILES tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_sums, tally_cuda_kernels_run_tiles
+#define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
+#define RUNS   GROUPS, tally_cuda_kernels_runs
+#define TILES                                                                                                          \
+    tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
+        tally_cuda_kernels_tile_sums
+#define RUN_TILES TILES, tally_cuda_kernels_run_tiles
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 #define SEGMENTS_OF_TILES                                                                                              \
-    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,                \
-        tally_cuda_kernels_tile_sums, tally_cuda_kernels_fold_segments
+    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, TILES, tally_cuda_kernels_fold_segments
 
 static const char *const segments[] = {SEGMENTS_OF_TILES,
                                        entry_fold_segments,

@@ -65,6 +65,20 @@ inline findings look_at_all(const index_t *offsets, uint64 segments, uint64 n) {
     return f;
 }
 
+template <int Bytes> struct unsigned_of;
+template <> struct unsigned_of<1> {
+    typedef uint8 type;
+};
+template <> struct unsigned_of<2> {
+    typedef uint16 type;
+};
+template <> struct unsigned_of<4> {
+    typedef uint32 type;
+};
+template <> struct unsigned_of<8> {
+    typedef uint64 type;
+};
+
 /* The blocks together go through all segments, some neighbouring ones a thread: use(are_there, segment, offsets) is
  * called by whole warps, with the offsets of those from 'segment' on and the one behind them, as numbers without sign. */
 template <class Use> inline void go_through(const index_t *offsets, uint64 segments, Use use) {

@@ -83,20 +83,6 @@ template <> struct word_of<8> {
 template <> struct word_of<16> {
     typedef uint4 type;
 };
-/* A number of so many bytes. */
-template <int Bytes> struct unsigned_of;
-template <> struct unsigned_of<1> {
-    typedef uint8 type;
-};
-template <> struct unsigned_of<2> {
-    typedef uint16 type;
-};
-template <> struct unsigned_of<4> {
-    typedef uint32 type;
-};
-template <> struct unsigned_of<8> {
-    typedef uint64 type;
-};
 template <int Width, class T> inline few<T, Width> load_few(const T *from) {
     typedef typename word_of<Width * sizeof(T)>::type word;
     few<T, Width> f;
