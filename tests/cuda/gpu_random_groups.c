@@ -154,7 +154,8 @@ static bool is_near(const sample *s, tally_dtype type, const char *a, const char
     }
     double error = type == TALLY_F32 ? 1e-5 * (fabs(wanted) + 30) : 1e-11 * (fabs(wanted) + 1e-2);
     /* Exponentials may be those of f32, also where the result is f64 (docs/guide.md, Types). */
-    if (s->desc.op == TALLY_LOGSUMEXP && (s->desc.in == TALLY_F16 || s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F32))
+    if (s->desc.op == TALLY_LOGSUMEXP &&
+        (s->desc.in == TALLY_F16 || s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F32))
         error = 0x1p-21 * (1 + s->largest + fabs(wanted));
     return wanted == given || (isnan(wanted) && isnan(given)) || (isfinite(wanted) && fabs(wanted - given) <= error);
 }

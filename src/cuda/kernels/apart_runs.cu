@@ -1,7 +1,7 @@
 /* Reductions by keys of some MB, in two launches. In the first, no block knows how many runs begin before its tile, so
  * results and keys wait in memory, where the tile's elements would be. The second adds up the heads of all tiles, moves
  * what waits to its place, and folds the runs that cross tiles. A warp has a tile. Larger input takes the launch that
- * marks runs (mark_runs.cu), since here each block reads the words of all tiles. */
+ * marks runs (mark_runs.cu), since here each block reads the words of all tiles; so does larger output, which moves twice. */
 
 inline void fold_tile_apart(const groups_args &p) {
     enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
