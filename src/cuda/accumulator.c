@@ -414,15 +414,22 @@ bool tally_cuda_has_half_moments(const tally_computation *c) {
            c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16;
 }
 
+/* By keys only narrow ones with sums of 32 bits, and variances. Measured on an H200, in microseconds (in brackets:
+ * without differences): mean of 30 million u16 in runs of 25 62 (82), var of 20 million i16 of 9 82 (120); but sum of
+ * 12 million i32 in runs of 3 98 (83), any of 28 million bf16 of 1090 64 (64). */
 int tally_cuda_differences(const tally_computation *c) {
-    if (!c->entry || c->exact || c->words.count || c->skips_nan || c->desc.grouping != TALLY_SEGMENTS ||
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    if (!c->entry || c->exact || c->words.count || c->skips_nan || (c->desc.grouping != TALLY_SEGMENTS && !keys) ||
         tally_is_scan(c) || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
         return 0;
     if (tally_cuda_brief_moments(c) == TALLY_CUDA_MOMENTS_IN_INTEGERS)
         return TALLY_CUDA_OF_MOMENTS;
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    if (keys && (tally_cuda_is_flag(c) || (kind != TALLY_CLASS_SUM && kind != TALLY_CLASS_SQUARE) ||
+                 c->in_bytes > (kind == TALLY_CLASS_SQUARE ? 1 : 2)))
+        return 0;
     if (tally_cuda_is_flag(c))
         return TALLY_CUDA_OF_FLAGS;
-    const tally_monoid_class kind = tally_class_of(c->monoid);
     if (kind == TALLY_CLASS_COUNT)
         return TALLY_CUDA_OF_COUNTS;
     if (c->monoid == TALLY_MONOID_bxor)

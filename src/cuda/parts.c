@@ -50,11 +50,15 @@ static const char *const thin_columns[] = {COLUMNS,
 
 #define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
 #define RUNS   GROUPS, tally_cuda_kernels_runs
+#define TILES                                                                                                          \
+    tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
+        tally_cuda_kernels_tile_sums
+#define RUN_TILES TILES, tally_cuda_kernels_run_tiles
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 #define SEGMENTS_OF_TILES                                                                                              \
-    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,                \
-        tally_cuda_kernels_tile_sums, tally_cuda_kernels_tile_parts, tally_cuda_kernels_fold_segments
+    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, TILES, tally_cuda_kernels_tile_parts,        \
+        tally_cuda_kernels_fold_segments
 
 static const char *const segments[] = {SEGMENTS_OF_TILES,
                                        entry_fold_segments,
@@ -91,12 +95,10 @@ static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_stretch,
                                     tally_cuda_kernels_wave_runs,
                                     NULL};
-static const char *const runs[] = {RUNS, tally_cuda_kernels_fold_tile, tally_cuda_kernels_run_tiles,
-                                   tally_cuda_kernels_fold_runs, NULL};
+static const char *const runs[] = {RUNS, RUN_TILES, tally_cuda_kernels_fold_runs, NULL};
 static const char *const apart_runs[] = {tally_cuda_kernels_small_tiles,
                                          RUNS,
-                                         tally_cuda_kernels_fold_tile,
-                                         tally_cuda_kernels_run_tiles,
+                                         RUN_TILES,
                                          tally_cuda_kernels_fold_cuts,
                                          tally_cuda_kernels_apart_runs,
                                          entry_fold_runs_apart,
@@ -104,8 +106,7 @@ static const char *const apart_runs[] = {tally_cuda_kernels_small_tiles,
                                          NULL};
 static const char *const few_runs[] = {RUNS,
                                        tally_cuda_kernels_mark_runs,
-                                       tally_cuda_kernels_fold_tile,
-                                       tally_cuda_kernels_run_tiles,
+                                       RUN_TILES,
                                        tally_cuda_kernels_fold_cuts,
                                        entry_fold_cuts,
                                        tally_cuda_kernels_few_runs,
