@@ -43,7 +43,7 @@ enum {
      * segments took 104 us and 117 in waves. But 1300 tiles of i32 took 60 and 54, and f64 by keys 54 and 53. */
     VECTORS_TILES = 12,
     MOST_ROW_TILES = 128,    /* of a row: a block adds up the entries of all before its own */
-    MOST_SEGMENTS = 1 << 17, /* of a scan in one wave: a block might have to read all their offsets */
+    MOST_SEGMENTS = 1 << 20, /* of a scan in one wave: a block might have to read all their offsets */
     OFFSETS_A_FINDER = 4,    /* that a thread checks if there are few */
     FINDERS = 256,           /* blocks that check offsets, at most: a block has a thread for what each has found */
 
@@ -223,14 +223,17 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
         (are_rows ? shape->extent > tile * MOST_ROW_TILES : shape->groups > MOST_SEGMENTS) ||
         (!goes_in_any_number(c) && cut->elements > tile * resident * tiles_of_one_wave(c)))
         return false;
+    const bool are_segments = c->desc.grouping == TALLY_SEGMENTS;
+    /* A smaller tile takes as long, but for its offsets. */
+    const uint64_t fair = are_segments ? round_up(divide_up(cut->elements, resident), LEAST_TILE) : tile;
     const uint64_t of_rows = are_rows ? tile_of_rows(sizes, shape->extent, tile, tile) : 0;
     cut->path = TALLY_CUDA_ONE_WAVE;
-    cut->scan.tile = of_rows ? of_rows : tile;
+    cut->scan.tile = of_rows ? of_rows : most(1, least(tile, fair));
     cut->scan.are_small = is_little;
     cut->scan.tiles = cut->scan.blocks = most(1, divide_up(cut->elements, cut->scan.tile));
     cut->entries = tally_cuda_place(cut, cut->scan.tiles * sizes->entry_bytes);
     cut->early_bytes = cut->bytes;
-    if (c->desc.grouping == TALLY_SEGMENTS) {
+    if (are_segments) {
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
         cut->told = tally_cuda_place(cut, FINDERS * sizeof(uint64_t));
     }

@@ -217,16 +217,16 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const unsigned vector = granule(c), spare = (keys ? 2 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
     const unsigned second = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? in : 0;
-    const unsigned bytes =
-        (unsigned)most(in, result) + second + (keys ? (unsigned)c->index_bytes : 1); /* an element's */
-    const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS * bytes);
+    /* An element has a byte and a bit that say whether a segment begins, or a key. */
+    const unsigned bits = 8 * ((unsigned)most(in, result) + second) + (keys ? 8 * (unsigned)c->index_bytes : 9);
+    const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS / 8 * bits);
     const unsigned most_items = keys ? MOST_ITEMS : MOST_OF_SEGMENTS;
     /* A vector at a time, as in bytes_of_stretch(): var of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */
     const unsigned stretch = tally_cuda_takes_vectors(c) && !keys ? LONG_STRETCH : STRETCH;
     unsigned vectors = stretch / (vector * (unsigned)most(in, result)) | 1;
     while (vectors > 1 && (vectors * vector > most_items || vectors * vector > limit))
         vectors -= 2;
-    const unsigned shared = round_up(vectors * vector * THREADS * bytes + spare, 128);
+    const unsigned shared = round_up(vectors * vector * (THREADS / 8) * bits + spare, 128);
     if (shared > shared_limit(architecture)) /* bytes with results and keys of 8, before sm_80 */
         return;
     s->one_wave.items = vectors * vector;
@@ -234,7 +234,7 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     s->one_wave.shared = shared;
     s->one_wave.few = tally_cuda_has_terms(c) && !rows_of_terms ? few_vectors(vectors) * vector : 0;
     if (s->one_wave.few)
-        s->one_wave.few_shared = round_up(s->one_wave.few * THREADS * bytes + spare, 128);
+        s->one_wave.few_shared = round_up(s->one_wave.few * (THREADS / 8) * bits + spare, 128);
 }
 
 /* scan_look_back.cu's struct scratch: a tile, and some more. */

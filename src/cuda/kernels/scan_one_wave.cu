@@ -5,63 +5,93 @@
 #if GROUPS == SEGMENTS
 /* ---- heads ---- */
 
-enum { SEEKERS = FINISHERS / 2 };
+enum {
+    OFFSETS_AT_ONCE = 32 / sizeof(index_t) > 8 ? 8 : 32 / sizeof(index_t), /* that a thread loads */
+    SAMPLES = FINISHERS * OFFSETS_AT_ONCE
+};
 
-/* Past the first-level cache: what the kernel before the last wrote may not be there yet. */
-inline index_t fresh_offset(const scan_args &p, uint64 number) {
+/* Offsets which(0), which(1) ..., past the first-level cache: what the kernel before the last wrote may not be there
+ * yet. */
+template <int Count, class Which>
+inline void fresh_offsets(const scan_args &p, index_t (&offset)[Count], Which which) {
     typedef typename word_of<sizeof(index_t)>::type word;
-    const index_t *from = p.offsets + number;
-    if ((uint64)from & (sizeof(index_t) - 1))
-        return load(from);
-    const word bits = __ldcg((const word *)from);
-    index_t offset;
-    memcpy(&offset, &bits, sizeof offset);
-    return offset;
-}
-
-/* The first offset that is not less than 'position', which is another one for each half of the block's threads. If
- * offsets do not rise it is any. */
-inline uint32 seek_together(const scan_args &p, uint64 position) {
-    __shared__ uint32 of_warps[2][FINISHERS / WARP];
-    const uint32 half = threadIdx.x / SEEKERS, me = threadIdx.x % SEEKERS, all = (uint32)p.segments + 1;
-    uint32 low = 0, left = all;
-    for (uint32 turn = 0;; turn ^= 1) {
-        const uint32 step = left / (SEEKERS + 1), at = step ? low + (me + 1) * step - 1 : low + me;
-        const bool is_asked = at < all && (step || me < left);
-        const uint32 lanes = __ballot_sync(ALL_LANES, is_asked && (uint64)fresh_offset(p, at) < position);
-        if (threadIdx.x % WARP == 0)
-            of_warps[turn][threadIdx.x / WARP] = __popc(lanes);
-        __syncthreads();
-        uint32 before = 0;
-#pragma unroll
-        for (uint32 w = 0; w < SEEKERS / WARP; w++)
-            before += of_warps[turn][half * (SEEKERS / WARP) + w];
-        if (!step)
-            return low + before;
-        low += before * step;
-        left -= SEEKERS * step;
+    if ((uint64)p.offsets & (sizeof(index_t) - 1)) {
+#pragma unroll 1
+        for (int k = 0; k < Count; k++)
+            offset[k] = load(p.offsets + which(k));
+        return;
     }
+    word bits[Count];
+#pragma unroll
+    for (int k = 0; k < Count; k++)
+        bits[k] = __ldcg((const word *)p.offsets + which(k));
+    memcpy(offset, bits, sizeof offset);
 }
 
-/* Marks the heads of the tile. */
+/* Some offsets among which are all that lie in the tile; if offsets do not rise, they are any. Each step of a search
+ * waits for memory, so the block looks at so many samples at once that it can read all offsets from one to the next. */
+struct some_offsets {
+    uint32 from, to;
+};
+inline some_offsets offsets_of_tile(const scan_args &p, const tile &t) {
+    __shared__ uint32 of_warps[FINISHERS / WARP];
+    const uint32 all = (uint32)p.segments + 1, step = (all + SAMPLES) / (SAMPLES + 1);
+    if (step <= 2)
+        return {0, all};
+    const auto sample = [&](int k) { return (k * FINISHERS + threadIdx.x + 1) * step - 1; };
+    index_t offset[OFFSETS_AT_ONCE];
+    fresh_offsets(p, offset, [&](int k) { return sample(k) < all ? sample(k) : 0; });
+    uint32 below = 0; /* samples below the tile, and above 16 bits those below its end */
+#pragma unroll
+    for (int k = 0; k < OFFSETS_AT_ONCE; k++) {
+        const uint64 at = sample(k) < all ? (uint64)offset[k] : ~0ull;
+        below += __popc(__ballot_sync(ALL_LANES, at < t.low + REVERSE));
+        below += __popc(__ballot_sync(ALL_LANES, at < t.low + t.count + REVERSE)) << 16;
+    }
+    if (threadIdx.x % WARP == 0)
+        of_warps[threadIdx.x / WARP] = below;
+    __syncthreads();
+    below = 0;
+#pragma unroll
+    for (uint32 w = 0; w < FINISHERS / WARP; w++)
+        below += of_warps[w];
+    const uint32 end = ((below >> 16) + 1) * step;
+    return {(below & 0xffff) * step, end < all ? end : all};
+}
+
+/* Marks the heads of the tile. Threads that set bits of a word would wait for each other, so each head sets a byte. */
 inline void mark_tile(scratch &s, const scan_args &p, const tile &t) {
-    __shared__ uint32 ends[2];
-    const uint32 half = threadIdx.x / SEEKERS;
+    index_t ends[2];
+    if (threadIdx.x == 0)
+        fresh_offsets(p, ends, [&](int k) { return k * p.segments; });
+    for (uint32 v = threadIdx.x; v < TILE / 16; v += FINISHERS)
+        ((uint4 *)s.flags)[v] = uint4();
+    const some_offsets some = offsets_of_tile(p, t);
+    __syncthreads();
+#pragma unroll 1
+    for (uint32 first = some.from + threadIdx.x; first < some.to; first += SAMPLES) {
+        index_t offset[OFFSETS_AT_ONCE];
+        fresh_offsets(p, offset, [&](int k) { return first + (first + k * FINISHERS < some.to ? k * FINISHERS : 0); });
+#pragma unroll
+        for (int k = 0; k < OFFSETS_AT_ONCE; k++) {
+            const uint64 at = (uint64)offset[k] - REVERSE - t.low;
+            if (at < t.count)
+                flag_shared(s.flags + at);
+        }
+    }
     if (threadIdx.x == 0) {
         s.is_refused = 0;
-        s.written_from = fresh_offset(p, 0);
-        s.written_to = fresh_offset(p, p.segments);
+        s.written_from = ends[0];
+        s.written_to = ends[1];
     }
-    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += FINISHERS)
-        s.heads[0][w] = 0;
-    const uint32 found = seek_together(p, t.low + (half ? t.count : 0) + REVERSE);
-    if (threadIdx.x % SEEKERS == 0)
-        ends[half] = found;
     __syncthreads();
-    for (uint32 g = ends[0] + threadIdx.x; g < ends[1]; g += FINISHERS) {
-        const uint64 at = (uint64)fresh_offset(p, g) - REVERSE - t.low;
-        if (at < t.count)
-            atomicOr(&s.heads[0][at / WARP], 1u << at % WARP);
+    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += FINISHERS) {
+        uint32 bits = 0;
+#pragma unroll
+        for (int k = 0; k < WARP / 4; k++) /* the product moves four flags next to each other */
+            if (w < TILE / WARP)
+                bits |= (((const uint32 *)s.flags)[w * (WARP / 4) + k] * 0x10204080 >> 28) << 4 * k;
+        s.heads[0][w] = bits;
     }
 }
 
