@@ -192,12 +192,13 @@ static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uin
     return least(tile, round_up(fair, rows));
 }
 
-/* Rows of which any number goes in one wave. On an H100, in microseconds (in brackets: in waves): var of f32 20000 x
- * 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std of i16 30000 x 1100 345
- * (293), logsumexp of f32 50000 x 700 112 (106). */
+/* What goes by blocks of one tile each, whatever its amount. Of rows, on an H100, in microseconds (in brackets: in
+ * waves): var of f32 20000 x 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std
+ * of i16 30000 x 1100 345 (293), logsumexp of f32 50000 x 700 112 (106). */
 static bool goes_in_any_number(const tally_computation *c) {
-    return c->desc.grouping == TALLY_AXIS &&
-           (tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c));
+    if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS)
+        return tally_cuda_has_terms(c) && !tally_cuda_has_integer_terms(c);
+    return tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c);
 }
 
 /* Variances of doubles along short rows: one number for all rows of a tile, which distances count from, costs more of
@@ -211,19 +212,19 @@ static uint64_t tiles_of_one_wave(const tally_computation *c) {
     return tally_cuda_takes_vectors(c) && !are_wide_by_keys ? VECTORS_TILES : ONE_WAVE_TILES;
 }
 
-/* Cuts a scan by segments or keys of few tiles, or of rows of few tiles each. False if there are more, or so many
- * segments that a block might have to read far more offsets than elements. */
+/* Cuts a scan by segments or keys, or of rows of few tiles each, into tiles of which each block has one. False if there
+ * are too many. A block finds its segments by itself, unless it might have to read far more offsets than elements. */
 static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t threads = sizes->one_wave.threads, small = threads * sizes->one_wave.few;
     const bool is_little = fits_small_tiles(cut->elements, small, resident);
     const uint64_t tile = is_little ? small : threads * sizes->one_wave.items;
-    const bool are_rows = c->desc.grouping == TALLY_AXIS;
-    if (!sizes->one_wave.shared || needs_all_digits(c) ||
-        (are_rows ? shape->extent > tile * MOST_ROW_TILES : shape->groups > MOST_SEGMENTS) ||
-        (!goes_in_any_number(c) && cut->elements > tile * resident * tiles_of_one_wave(c)))
+    const bool are_rows = c->desc.grouping == TALLY_AXIS, are_segments = c->desc.grouping == TALLY_SEGMENTS;
+    const bool are_many = cut->elements > tile * resident * tiles_of_one_wave(c) ||
+                          (are_segments && shape->groups > MOST_SEGMENTS);
+    if (!sizes->one_wave.shared || needs_all_digits(c) || (are_rows && shape->extent > tile * MOST_ROW_TILES) ||
+        (are_many && !goes_in_any_number(c)))
         return false;
-    const bool are_segments = c->desc.grouping == TALLY_SEGMENTS;
     /* A smaller tile takes as long, but for its offsets. */
     const uint64_t fair = are_segments ? round_up(divide_up(cut->elements, resident), LEAST_TILE) : tile;
     const uint64_t of_rows = are_rows ? tile_of_rows(sizes, shape->extent, tile, tile) : 0;
@@ -231,11 +232,15 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
     cut->scan.tile = of_rows ? of_rows : most(1, least(tile, fair));
     cut->scan.are_small = is_little;
     cut->scan.tiles = cut->scan.blocks = most(1, divide_up(cut->elements, cut->scan.tile));
-    cut->entries = tally_cuda_place(cut, cut->scan.tiles * sizes->entry_bytes);
+    cut->entries = tally_cuda_place(cut, (cut->scan.tiles + divide_up(cut->scan.tiles, threads)) * sizes->entry_bytes);
     cut->early_bytes = cut->bytes;
-    if (are_segments) {
+    if (are_segments)
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    if (are_segments && !are_many)
         cut->told = tally_cuda_place(cut, FINDERS * sizeof(uint64_t));
+    if (are_segments && are_many) {
+        cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
+        cut->early_bytes = cut->bytes;
     }
     return true;
 }
@@ -362,7 +367,9 @@ tally_status tally_cuda_one_wave_launch(const tally_cuda_launch *l) {
                                      .told = l->workspace + cut->control};
     tally_cuda_grid grid = {.threads = sizes->one_wave.threads, .starts_early = true};
     tally_status status;
-    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
+    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS && cut->bits) {
+        status = tally_cuda_mark_offsets(l);
+    } else if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
         grid.x = most(1, least(FINDERS, divide_up(args.scan.segments, OFFSETS_A_FINDER * (uint64_t)grid.threads)));
         args.finders = (uint32_t)grid.x;
         status = tally_cuda_enqueue(l, k->check_offsets, grid, &args, "launching the check of offsets");

@@ -404,24 +404,13 @@ inline item_bits heads_of_thread(const tile_memory &s) {
 }
 
 #if IS_LOGSUMEXP
-/* The powers of all bytes, which are neither too large nor too small for a sum. Known after the next barrier. */
-enum { BYTES = sizeof(in_t) == 1 ? 256 : 1 };
-inline double *powers_of_bytes() {
-    __shared__ double powers[BYTES];
-    return powers;
-}
-inline void make_powers_of_bytes() {
-    for (uint32 k = threadIdx.x; k < BYTES && BYTES > 1; k += BLOCK)
-        powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
-}
-
 /* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is *last. If all
  * values of a warp are near its first one, exponentials are of distances from that. Returns false if they are not. */
 template <class End>
 inline bool add_near_exponentials(const thread_items &items, const item_bits &heads, End end_group, tile_lane *last) {
     typedef decltype(tile_lane::a0) real;
     constexpr real NEAR_ENOUGH = sizeof(real) == 8 ? 32 : 16; /* the logarithm of a sum loses so many ulps */
-    constexpr bool ARE_BYTES = BYTES > 1;
+    constexpr bool ARE_BYTES = LOOKS_UP_POWERS;
     const real first = ARE_BYTES ? real(0) : from_lane((real)value_of(items.x[0]), 0);
     const auto away = [&](int k) { return (real)value_of(items.x[k]) - first; };
     bool are_near = true;
@@ -439,7 +428,7 @@ inline bool add_near_exponentials(const thread_items &items, const item_bits &he
             end_group(group());
             sum = 0;
         }
-        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % BYTES] : exp_nearby(away(k));
+        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % POWERS] : exp_nearby(away(k));
     }
     *last = group();
     return true;
@@ -450,7 +439,7 @@ template <class End> inline tile_lane add_exponentials(const thread_items &items
     constexpr int SOME = 4;
     const auto power = [](real x, real largest) { return exp_below(x == largest ? real(0) : x - largest); };
     tile_lane run = identity_as<tile_lane>();
-    if ((IS_FLOAT || BYTES > 1) && !SKIPS_NAN && add_near_exponentials(items, heads, end_group, &run))
+    if ((IS_FLOAT || LOOKS_UP_POWERS) && !SKIPS_NAN && add_near_exponentials(items, heads, end_group, &run))
         return run;
 #pragma unroll
     for (int k = 0; k < ITEMS; k += SOME) {
@@ -580,8 +569,8 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
  * after the next barrier. */
 inline acc_t fold_tile(tile_memory &s, const tile &t, uint32 heads) {
 #if IS_LOGSUMEXP
-    make_powers_of_bytes();
-    if (BYTES > 1)
+    make_powers_of_bytes(BLOCK);
+    if (LOOKS_UP_POWERS)
         __syncthreads();
 #endif
     if (!heads) {

@@ -1,13 +1,14 @@
 /* Scans by segments and keys of few elements, and of rows by terms: each block has one tile, in a single wave without a pipeline. By segments, a
  * block finds by itself where they begin in its tile, while the launch before still checks the offsets. How a block
- * learns the sum before its tile: one_wave.cu. Scans of all values by blocks of one tile are in scan_look_back.cu. */
+ * learns the sum before its tile: look_back.cu. Scans of all values by blocks of one tile are in scan_look_back.cu. */
 
 #if GROUPS == SEGMENTS
 /* ---- heads ---- */
 
 enum {
     OFFSETS_AT_ONCE = 32 / sizeof(index_t) > 8 ? 8 : 32 / sizeof(index_t), /* that a thread loads */
-    SAMPLES = FINISHERS * OFFSETS_AT_ONCE
+    SAMPLES_AT_ONCE = 2, /* likewise; each of a block's samples takes 32 bytes from the second-level cache */
+    SAMPLES = FINISHERS * SAMPLES_AT_ONCE
 };
 
 /* Offsets which(0), which(1) ..., past the first-level cache: what the kernel before the last wrote may not be there
@@ -39,11 +40,11 @@ inline some_offsets offsets_of_tile(const scan_args &p, const tile &t) {
     if (step <= 2)
         return {0, all};
     const auto sample = [&](int k) { return (k * FINISHERS + threadIdx.x + 1) * step - 1; };
-    index_t offset[OFFSETS_AT_ONCE];
+    index_t offset[SAMPLES_AT_ONCE];
     fresh_offsets(p, offset, [&](int k) { return sample(k) < all ? sample(k) : 0; });
     uint32 below = 0; /* samples below the tile, and above 16 bits those below its end */
 #pragma unroll
-    for (int k = 0; k < OFFSETS_AT_ONCE; k++) {
+    for (int k = 0; k < SAMPLES_AT_ONCE; k++) {
         const uint64 at = sample(k) < all ? (uint64)offset[k] : ~0ull;
         below += __popc(__ballot_sync(ALL_LANES, at < t.low + REVERSE));
         below += __popc(__ballot_sync(ALL_LANES, at < t.low + t.count + REVERSE)) << 16;
@@ -69,7 +70,7 @@ inline void mark_tile(scratch &s, const scan_args &p, const tile &t) {
     const some_offsets some = offsets_of_tile(p, t);
     __syncthreads();
 #pragma unroll 1
-    for (uint32 first = some.from + threadIdx.x; first < some.to; first += SAMPLES) {
+    for (uint32 first = some.from + threadIdx.x; first < some.to; first += OFFSETS_AT_ONCE * FINISHERS) {
         index_t offset[OFFSETS_AT_ONCE];
         fresh_offsets(p, offset, [&](int k) { return first + (first + k * FINISHERS < some.to ? k * FINISHERS : 0); });
 #pragma unroll
@@ -93,6 +94,17 @@ inline void mark_tile(scratch &s, const scan_args &p, const tile &t) {
                 bits |= (((const uint32 *)s.flags)[w * (WARP / 4) + k] * 0x10204080 >> 28) << 4 * k;
         s.heads[0][w] = bits;
     }
+}
+
+/* Takes the heads of the tile from the bits that the launch before has made. */
+inline void take_bits(scratch &s, const scan_args &p, const tile &t) {
+    if (threadIdx.x == 0) {
+        s.is_refused = *p.refused;
+        s.written_from = load(p.offsets);
+        s.written_to = load(p.offsets + p.segments);
+    }
+    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += FINISHERS)
+        s.heads[0][w] = w * WARP < t.count ? p.bits[t.low / WARP + w] : 0;
 }
 
 /* What the launch before has found goes to the host. */
@@ -119,6 +131,9 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
         s.full[0].init(FINISHERS);
         show_gates();
     }
+#if IS_LOGSUMEXP
+    make_powers_of_bytes(FINISHERS);
+#endif
     __syncthreads();
     const tile t = tile_of_number(p, ordinal_of_block());
     fetch(s.tile[0], p.x + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
@@ -147,9 +162,12 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
     if (has_base)
         base = p.carry ? p.carry->read() : raise(load(p.initial));
 #if GROUPS == SEGMENTS
-    mark_tile(s, p, t);
-    __syncthreads();
+    if (a.finders)
+        mark_tile(s, p, t);
     wait_for_last(); /* the offsets are checked */
+    if (!a.finders)
+        take_bits(s, p, t);
+    __syncthreads();
     if (threadIdx.x < a.finders && a.found[threadIdx.x])
         atomicOr(&s.is_refused, 1);
 #endif
@@ -164,7 +182,7 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
     finish_tile(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
 #endif
 #if GROUPS == SEGMENTS
-    if (ordinal_of_block() == 0 && threadIdx.x == 0)
+    if (a.finders && ordinal_of_block() == 0 && threadIdx.x == 0)
         tell_findings(s, a);
 #endif
 }

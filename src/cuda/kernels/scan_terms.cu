@@ -65,6 +65,23 @@ inline terms combine(const terms &a, const terms &b) {
 }
 
 #if IS_LOGSUMEXP
+/* exp(x - r). Those of bytes are looked up, and r is 0. */
+struct power_of_element {
+    real r;
+    const double *powers = stays_in_shared(powers_of_bytes());
+
+    power_of_element(real r) : r(r) {}
+    real operator()(in_t x) const {
+        if constexpr (LOOKS_UP_POWERS)
+            return powers[(uint8)x];
+        else
+            return exp_below((real)value_of(x) - r);
+    }
+};
+/* Whether a sum can be added to exponentials of bytes: there is none, or its largest element has a power. */
+inline bool has_power(const acc_t &sum) {
+    return sum.a0 == identity_as<acc_t>().a0 || (sum.a0 >= -700 && sum.a0 <= 700);
+}
 /* No elements give the logarithm of 0. There is no branch, so several logarithms overlap. */
 inline float log_of(float sum) {
     return logarithm(sum);
@@ -311,29 +328,31 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #if ONE_WAVE
     real highest = range<real>::lowest();
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++)
+    for (int k = 0; k < ITEMS && !LOOKS_UP_POWERS; k++)
         highest = is_there(k) ? larger(highest, (real)value_of(items[k])) : highest;
-    real r = fold_of_block(highest, [](real a, real b) { return larger(a, b); });
+    real r = LOOKS_UP_POWERS ? 0 : fold_of_block(highest, [](real a, real b) { return larger(a, b); });
 #else
-    const real r = larger(prefix.a0, *(const real *)s.largest[here.at]);
+    const real r = LOOKS_UP_POWERS ? 0 : larger(prefix.a0, *(const real *)s.largest[here.at]);
 #endif
     const real opening = larger(prefix.a0, (real)element(0));
-    if (!(r - opening <= MOST && opening - r <= MOST)) /* NaN, too */
+    if (LOOKS_UP_POWERS ? !has_power(prefix) : !(r - opening <= MOST && opening - r <= MOST)) /* NaN, too */
         return false;
-    real kept[ITEMS];
+    const power_of_element power_of = r;
+    real kept[LOOKS_UP_POWERS ? 1 : ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        const real away = (real)value_of(items[k]) - r;
         if (is_head(k))
             mine = {};
-        if (GROUPS != ALL)
+        if (GROUPS != ALL && !LOOKS_UP_POWERS) {
+            const real away = (real)value_of(items[k]) - r;
             is_astray |= (is_head(k) && !(away >= -MOST)) || (is_there(k) && !(away <= MOST));
+        }
         if (!INCLUSIVE)
-            kept[k] = mine.exps;
+            kept[LOOKS_UP_POWERS ? 0 : k] = mine.exps;
         if (SUMS_ABSENT || is_there(k))
-            mine.exps += exp_below(away);
+            mine.exps += power_of(items[k]);
         if (INCLUSIVE)
-            kept[k] = mine.exps;
+            kept[LOOKS_UP_POWERS ? 0 : k] = mine.exps;
     }
 #else
     const double of_prefix = prefix.a0 != 0 ? prefix.a1 : (double)element(0);
@@ -400,7 +419,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #endif
     prefix = sum_before(s, p, t, state::of(own, heads || before.has_head, 0)).acc;
 #if IS_LOGSUMEXP
-    if (!(prefix.a0 <= GREATEST_FINITE<real>))
+    if (LOOKS_UP_POWERS ? !has_power(prefix) : !(prefix.a0 <= GREATEST_FINITE<real>))
         return false;
 #else
     if (CAN_OVERFLOW && !fits(prefix.a3))
@@ -410,20 +429,16 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     uint8 *memory = s.tile[here.at];
 #if IS_LOGSUMEXP
     results_writer results;
-#if ONE_WAVE
     const real of_tile = r;
-    real left = before.sum.exps, scale = 1;
+    real scale = 1, left = before.sum.exps;
     if (!before.has_head) {
-        r = larger(prefix.a0, of_tile);
+#if ONE_WAVE
+        r = LOOKS_UP_POWERS ? 0 : larger(prefix.a0, of_tile);
         scale = exp_below(of_tile - r);
-        left = left * scale + prefix.a1 * exp_below(prefix.a0 - r);
-    }
-#else
-    const real of_tile = r, scale = 1;
-    real left = before.sum.exps;
-    if (!before.has_head)
-        left += prefix.a1 * exp_below(prefix.a0 - r);
+        left *= scale;
 #endif
+        left += prefix.a1 * exp_below(prefix.a0 - r);
+    }
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k)) {
@@ -433,7 +448,11 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
             scale = 1;
 #endif
         }
-        results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(left + kept[k] * scale)));
+        const real before_this = left;
+        if (LOOKS_UP_POWERS)
+            left += power_of(items[k]);
+        const real sum = !LOOKS_UP_POWERS ? left + kept[LOOKS_UP_POWERS ? 0 : k] * scale : INCLUSIVE ? left : before_this;
+        results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(sum)));
     }
 #else
     terms sum = before.sum;
