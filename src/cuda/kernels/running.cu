@@ -21,7 +21,7 @@ inline double *powers_of_bytes() {
 }
 inline void make_powers_of_bytes(uint32 threads) {
     for (uint32 k = threadIdx.x; k < POWERS && LOOKS_UP_POWERS; k += threads)
-        powers_of_bytes()[k] = exp_nearby((double)value_of((in_t)k));
+        powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
 }
 #endif
 

@@ -73,7 +73,7 @@ struct power_of_element {
     power_of_element(real r) : r(r) {}
     real operator()(in_t x) const {
         if constexpr (LOOKS_UP_POWERS)
-            return powers[(uint8)x];
+            return powers[(uint8)(int32)value_of(x)];
         else
             return exp_below((real)value_of(x) - r);
     }
