@@ -11,22 +11,25 @@ enum {
     SAMPLES = FINISHERS * SAMPLES_AT_ONCE
 };
 
+__noinline__ index_t misaligned_offset(const index_t *from) {
+    return load(from);
+}
 /* Offsets which(0), which(1) ..., past the first-level cache: what the kernel before the last wrote may not be there
  * yet. */
 template <int Count, class Which>
 inline void fresh_offsets(const scan_args &p, index_t (&offset)[Count], Which which) {
     typedef typename word_of<sizeof(index_t)>::type word;
-    if ((uint64)p.offsets & (sizeof(index_t) - 1)) {
-#pragma unroll 1
-        for (int k = 0; k < Count; k++)
-            offset[k] = load(p.offsets + which(k));
-        return;
-    }
-    word bits[Count];
+    const bool is_aligned = ((uint64)p.offsets & (sizeof(index_t) - 1)) == 0;
 #pragma unroll
-    for (int k = 0; k < Count; k++)
-        bits[k] = __ldcg((const word *)p.offsets + which(k));
-    memcpy(offset, bits, sizeof offset);
+    for (int k = 0; k < Count; k++) {
+        const index_t *from = p.offsets + which(k);
+        if (is_aligned) {
+            const word bits = __ldcg((const word *)from);
+            memcpy(offset + k, &bits, sizeof bits);
+        } else {
+            offset[k] = misaligned_offset(from);
+        }
+    }
 }
 
 /* Some offsets among which are all that lie in the tile; if offsets do not rise, they are any. Each step of a search
@@ -129,6 +132,7 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
     if (threadIdx.x == 0) {
         s.knows_prefix = false;
         s.full[0].init(FINISHERS);
+        s.ready[0].init(FINISHERS);
         show_gates();
     }
 #if IS_LOGSUMEXP
@@ -168,8 +172,11 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
     if (!a.finders)
         take_bits(s, p, t);
     __syncthreads();
-    if (threadIdx.x < a.finders && a.found[threadIdx.x])
-        atomicOr(&s.is_refused, 1);
+    if (threadIdx.x < a.finders) /* it arrives while the tile is added up */
+        copy_vector<8>(s.found + threadIdx.x, a.found + threadIdx.x);
+    else
+        s.found[threadIdx.x] = 0;
+    arrive_after_vectors(&s.ready[0]);
 #endif
 #if HAS_TERMS
     if (!FINISH_TERMS(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base))

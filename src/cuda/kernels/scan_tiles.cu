@@ -100,6 +100,7 @@ struct scratch {
 #if ONE_WAVE
     uint32 is_refused;               /* the offsets are bad */
     alignas(16) uint8 flags[TILE];   /* 1 at each head */
+    uint64 found[FINISHERS];         /* by the launch that checks the offsets */
 #endif
     uint64 written_from, written_to; /* the elements that segments cover; others have no results */
 #endif
