@@ -203,8 +203,10 @@ static void groups_have_the_cpus_results(void **state) {
         const size_t off = random_below(&s.seed, 2) * random_below(&s.seed, PAST) * s.size,
                      out_off = random_below(&s.seed, 2) * random_below(&s.seed, PAST) * tally_dtype_size(whole.out);
         char *wanted = malloc(bytes), *given = malloc(bytes), *x = upload(s.x, (s.n + PAST) * s.size),
-             *y = upload(s.y, (s.n + PAST) * s.size), *index = upload(s.index, index_bytes * s.index_size),
+             *y = upload(s.y, (s.n + PAST) * s.size), *indices_there = room(index_bytes * s.index_size + PAST),
+             *index = indices_there + random_below(&s.seed, 2) * random_below(&s.seed, PAST),
              *out = room(bytes + out_off);
+        assert_ok(tally_copy(gpu, index, s.index, index_bytes * s.index_size));
         memset(wanted, FILL, bytes); /* scans do not write outside of all segments */
         assert_ok(tally_copy(gpu, out + out_off, wanted, bytes));
         assert_ok(run(&s, plans[0], s.x + off, s.y + off, s.index, wanted));
@@ -214,7 +216,7 @@ static void groups_have_the_cpus_results(void **state) {
         if (s.desc.grouping == TALLY_SEGMENTS && random_below(&s.seed, 4) == 0)
             are_refused(&s, plans[1], x + off, y + off, index, out + out_off, given);
         tally_plan_destroy(plans[0]), tally_plan_destroy(plans[1]);
-        tally_free(gpu, x), tally_free(gpu, y), tally_free(gpu, index), tally_free(gpu, out);
+        tally_free(gpu, x), tally_free(gpu, y), tally_free(gpu, indices_there), tally_free(gpu, out);
         free(s.offsets), free(s.x), free(s.y), free(s.index), free(wanted), free(given);
     }
     assert_int_equal(wrong, 0);
