@@ -44,6 +44,7 @@ enum {
     VECTORS_TILES = 12,
     MOST_ROW_TILES = 128,    /* of a row: a block adds up the entries of all before its own */
     MOST_SEGMENTS = 1 << 20, /* of a scan in one wave: a block might have to read all their offsets */
+    FEW_SEGMENTS = 1 << 12,  /* which each of many blocks finds by itself */
     OFFSETS_A_FINDER = 4,    /* that a thread checks if there are few */
     FINDERS = 256,           /* blocks that check offsets, at most: a block has a thread for what each has found */
 
@@ -220,10 +221,10 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
     const bool is_little = fits_small_tiles(cut->elements, small, resident);
     const uint64_t tile = is_little ? small : threads * sizes->one_wave.items;
     const bool are_rows = c->desc.grouping == TALLY_AXIS, are_segments = c->desc.grouping == TALLY_SEGMENTS;
-    const bool are_many = cut->elements > tile * resident * tiles_of_one_wave(c) ||
-                          (are_segments && shape->groups > MOST_SEGMENTS);
+    const bool are_many = cut->elements > tile * resident * tiles_of_one_wave(c),
+               takes_bits = are_segments && shape->groups > (are_many ? FEW_SEGMENTS : MOST_SEGMENTS);
     if (!sizes->one_wave.shared || needs_all_digits(c) || (are_rows && shape->extent > tile * MOST_ROW_TILES) ||
-        (are_many && !goes_in_any_number(c)))
+        ((are_many || takes_bits) && !goes_in_any_number(c)))
         return false;
     /* A smaller tile takes as long, but for its offsets. */
     const uint64_t fair = are_segments ? round_up(divide_up(cut->elements, resident), LEAST_TILE) : tile;
@@ -236,9 +237,9 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
     cut->early_bytes = cut->bytes;
     if (are_segments)
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    if (are_segments && !are_many)
+    if (are_segments && !takes_bits)
         cut->told = tally_cuda_place(cut, FINDERS * sizeof(uint64_t));
-    if (are_segments && are_many) {
+    if (takes_bits) {
         cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
         cut->early_bytes = cut->bytes;
     }

@@ -148,6 +148,8 @@ static bool is_near(const sample *s, tally_dtype type, const char *a, const char
     }
     const bool are_singles = type == TALLY_F32 || (s->desc.in == TALLY_BF16 && s->desc.op != TALLY_SUM);
     double error = are_singles ? 1e-5 * (fabs(wanted) + 30) : 1e-11 * (fabs(wanted) + 1e-2);
+    if (s->desc.op == TALLY_MEAN && s->desc.in == TALLY_I64) /* one of numbers up to 2^63, in 53 bits */
+        error += 0x1p10;
     /* Exponentials may be those of f32, also where the result is f64 (docs/guide.md, Types). */
     if (s->desc.op == TALLY_LOGSUMEXP && (s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F32))
         error = 0x1p-21 * (1 + s->largest + fabs(wanted));
