@@ -177,8 +177,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.finishers = 8 * WARP;
     s->scan.strand = held_strand(c, architecture, acc);
     const unsigned of_window = c->in_window ? 128 : 0, /* its copy, and what the compiler adds */
-        of_powers = c->entry && c->monoid == TALLY_MONOID_logsumexp && in == 1 ? 256 * sizeof(double) : 0;
-    const unsigned limit = shared_limit(architecture) - of_window - of_powers;
+        of_tables = c->entry && c->monoid == TALLY_MONOID_logsumexp && acc > 8 ? (in == 1 ? 4096 : 2048) : 0;
+    const unsigned limit = shared_limit(architecture) - of_window - of_tables;
     while (vectors > 1 && scan_shared(c, s, acc, widest, LEAST_RING) > limit) {
         vectors -= vectors > 3 ? 2 : 1; /* two are better than one, though lanes then meet in banks */
         s->scan.items = vectors * vector;

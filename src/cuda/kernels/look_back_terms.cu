@@ -88,6 +88,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const real r = LOOKS_UP_POWERS ? 0 : larger(prefix.a0, top), away = r - larger(prefix.a0, (real)opening);
     if (LOOKS_UP_POWERS ? !has_power(prefix) : !(away <= MOST)) /* NaN, too */
         return false;
+    const log_of_sum log_of;
     const real scale = exp_below(top - r);
     real left = before.exps * scale + prefix.a1 * exp_below(prefix.a0 - r);
     if (!IN_LINE || shift) /* others' results take the place of what a thread reads */

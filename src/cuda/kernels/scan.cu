@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED)
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
 #if IS_LOGSUMEXP
-    make_powers_of_bytes(THREADS);
+    prepare_terms(THREADS);
 #endif
 #if LOADS_EARLY
     init_gates(s, arriving_summers(p), 1);

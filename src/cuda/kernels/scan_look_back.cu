@@ -39,7 +39,7 @@ inline void scan_tile_by_look_back(scan_args p) {
         show_gates();
     }
 #if IS_LOGSUMEXP
-    make_powers_of_bytes(FINISHERS);
+    prepare_terms(FINISHERS);
 #endif
     __syncthreads();
     if (thread < LOADING)

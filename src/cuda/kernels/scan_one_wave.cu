@@ -136,7 +136,7 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
         show_gates();
     }
 #if IS_LOGSUMEXP
-    make_powers_of_bytes(FINISHERS);
+    prepare_terms(FINISHERS);
 #endif
     __syncthreads();
     const tile t = tile_of_number(p, ordinal_of_block());
