@@ -218,8 +218,9 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const unsigned vector = granule(c), spare = (keys ? 2 : segments ? 3 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
     const unsigned second = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? in : 0;
-    /* An element has a byte and a bit that say whether a segment begins, or a key. */
-    const unsigned bits = 8 * ((unsigned)most(in, result) + second) + (keys ? 8 * (unsigned)c->index_bytes : 9);
+    /* An element has a key, or a byte and a bit that say whether a segment begins; or a bit alone. */
+    const unsigned head = keys ? 8 * (unsigned)c->index_bytes : tally_cuda_takes_vectors(c) ? 1 : 9;
+    const unsigned bits = 8 * ((unsigned)most(in, result) + second) + head;
     const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS / 8 * bits);
     const unsigned most_items = keys ? MOST_ITEMS : MOST_OF_SEGMENTS;
     /* A vector at a time, as in bytes_of_stretch(): var of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */

@@ -63,13 +63,15 @@ inline some_offsets offsets_of_tile(const scan_args &p, const tile &t) {
     return {(below & 0xffff) * step, end < all ? end : all};
 }
 
-/* Marks the heads of the tile. Threads that set bits of a word would wait for each other, so each head sets a byte. */
+/* Marks the heads of the tile. */
 inline void mark_tile(scratch &s, const scan_args &p, const tile &t) {
     index_t ends[2];
     if (threadIdx.x == 0)
         fresh_offsets(p, ends, [&](int k) { return k * p.segments; });
-    for (uint32 v = threadIdx.x; v < TILE / 16; v += FINISHERS)
+    for (uint32 v = threadIdx.x; FLAGS_HEADS && v < TILE / 16; v += FINISHERS)
         ((uint4 *)s.flags)[v] = uint4();
+    for (uint32 w = threadIdx.x; !FLAGS_HEADS && w < HEAD_WORDS; w += FINISHERS)
+        s.heads[0][w] = 0;
     const some_offsets some = offsets_of_tile(p, t);
     __syncthreads();
 #pragma unroll 1
@@ -79,8 +81,10 @@ inline void mark_tile(scratch &s, const scan_args &p, const tile &t) {
 #pragma unroll
         for (int k = 0; k < OFFSETS_AT_ONCE; k++) {
             const uint64 at = (uint64)offset[k] - REVERSE - t.low;
-            if (at < t.count)
+            if (at < t.count && FLAGS_HEADS)
                 flag_shared(s.flags + at);
+            else if (at < t.count)
+                atomicOr(&s.heads[0][at / WARP], 1u << at % WARP);
         }
     }
     if (threadIdx.x == 0) {
@@ -89,13 +93,11 @@ inline void mark_tile(scratch &s, const scan_args &p, const tile &t) {
         s.written_to = ends[1];
     }
     __syncthreads();
-    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += FINISHERS) {
-        uint32 bits = 0;
-#pragma unroll
-        for (int k = 0; k < WARP / 4; k++) /* the product moves four flags next to each other */
-            if (w < TILE / WARP)
-                bits |= (((const uint32 *)s.flags)[w * (WARP / 4) + k] * 0x10204080 >> 28) << 4 * k;
-        s.heads[0][w] = bits;
+    for (uint32 w = threadIdx.x; FLAGS_HEADS && w < HEAD_WORDS; w += FINISHERS) {
+        const uint4 *vectors = (const uint4 *)s.flags + 2 * w;
+        const auto word = [](uint32 flags) { return flags * 0x10204080 >> 28; }; /* moves four next to each other */
+        const auto half = [&](const uint4 &v) { return word(v.x) | word(v.y) << 4 | word(v.z) << 8 | word(v.w) << 12; };
+        s.heads[0][w] = w < TILE / WARP ? half(vectors[0]) | half(vectors[1]) << 16 : 0;
     }
 }
 

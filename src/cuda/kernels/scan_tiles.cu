@@ -87,6 +87,9 @@ struct seen_elements {
 /* The tiles' first elements are loaded before the launch before, which marks the heads, has ended. */
 #define LOADS_EARLY (GROUPS == SEGMENTS && COPIES_IN_BULK && !IN_WINDOW && !IS_EXACT && !SIZE_ON_DEVICE)
 
+/* Threads that set bits of a word wait for each other, so each head sets a byte; but long stretches leave no room. */
+constexpr bool FLAGS_HEADS = !TAKES_VECTORS;
+
 constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
 struct scratch {
@@ -99,7 +102,7 @@ struct scratch {
     alignas(16) uint32 heads[RING][HEAD_WORDS];
 #if ONE_WAVE
     uint32 is_refused;               /* the offsets are bad */
-    alignas(16) uint8 flags[TILE];   /* 1 at each head */
+    alignas(16) uint8 flags[FLAGS_HEADS ? TILE : 16]; /* 1 at each head */
     uint64 found[FINISHERS];         /* by the launch that checks the offsets */
 #endif
     uint64 written_from, written_to; /* the elements that segments cover; others have no results */
