@@ -3,9 +3,9 @@
 #include "core/arithmetic.h"
 
 enum {
-    CLEARED = 4,           /* words that a thread clears on average, if there are many */
+    CLEARED = 4,         /* words that a thread clears on average, if there are many */
     BYTES_A_THREAD = 64, /* of offsets that each thread checks and marks: as many as it loads at a time */
-    MARKING_BLOCKS = 8     /* for each multiprocessor at most; their threads take turns */
+    MARKING_BLOCKS = 8   /* for each multiprocessor at most; their threads take turns */
 };
 
 tally_status tally_cuda_clear_early(const tally_cuda_launch *l) {
@@ -30,9 +30,9 @@ tally_status tally_cuda_mark_offsets(const tally_cuda_launch *l) {
                                            .bits = l->workspace + l->cut->bits},
                                  .refused = control + offsetof(tally_cuda_control, refused),
                                  .where = control + offsetof(tally_cuda_control, not_bad)};
-    const tally_cuda_grid grid = {
-        .x = tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_BLOCK, MARKING_BLOCKS),
-        .threads = TALLY_CUDA_BLOCK,
-        .starts_early = true};
+    const tally_cuda_grid grid = {.x =
+                                      tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_BLOCK, MARKING_BLOCKS),
+                                  .threads = TALLY_CUDA_BLOCK,
+                                  .starts_early = true};
     return tally_cuda_enqueue(l, l->plan->kernels.mark_offsets, grid, &args, "launching the check of offsets");
 }

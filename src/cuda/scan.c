@@ -194,8 +194,8 @@ static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uin
 }
 
 /* What goes by blocks of one tile each, whatever its amount. Of rows, on an H100, in microseconds (in brackets: in
- * waves): var of f32 20000 x 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std
- * of i16 30000 x 1100 345 (293), logsumexp of f32 50000 x 700 112 (106). */
+ * waves): var of f32 20000 x 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but
+ * std of i16 30000 x 1100 345 (293), logsumexp of f32 50000 x 700 112 (106). */
 static bool goes_in_any_number(const tally_computation *c) {
     if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS)
         return c->desc.grouping == TALLY_SEGMENTS || (tally_cuda_has_terms(c) && !tally_cuda_has_integer_terms(c));

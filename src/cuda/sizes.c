@@ -216,7 +216,11 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
         (acc > 32 && !tally_cuda_has_higher_moments(c)))
         return;
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    const unsigned vector = granule(c), spare = (keys ? 2 : segments ? 3 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
+    const unsigned vector = granule(c), spare = (keys       ? 2
+                                                 : segments ? 3
+                                                            : 1) *
+                                                    TO_SPARE +
+                                                THREADS / 32 * 2 * round_up(acc + 16, 16);
     const unsigned second = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? in : 0;
     /* An element has a key, or a byte and a bit that say whether a segment begins; or a bit alone. */
     const unsigned head = keys ? 8 * (unsigned)c->index_bytes : tally_cuda_takes_vectors(c) ? 1 : 9;

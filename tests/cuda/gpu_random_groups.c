@@ -1,7 +1,7 @@
-/* Random reductions and scans by segments and keys have the results of the CPU: operators, types, lengths from a few elements to
- * all of them, empty segments, elements that belong to none, odd addresses; and floats of which some are far from the
- * others, infinite or NaN. Bad offsets are refused, and nothing is written. Arguments: rounds, the most elements, the
- * first seed. */
+/* Random reductions and scans by segments and keys have the results of the CPU: operators, types, lengths from a few
+ * elements to all of them, empty segments, elements that belong to none, odd addresses; and floats of which some are
+ * far from the others, infinite or NaN. Bad offsets are refused, and nothing is written. Arguments: rounds, the most
+ * elements, the first seed. */
 #include "gpu.h"
 
 #include <math.h>
@@ -100,9 +100,9 @@ static bool make_sample(sample *s, uint64_t seed) {
         s->desc.out = TALLY_F64;
     if (tally_supports(gpu, &s->desc) != TALLY_OK)
         return false;
-    s->may_be_empty = s->desc.grouping == TALLY_SEGMENTS &&
-                      (is_scan || (op != TALLY_MIN && op != TALLY_MAX && op != TALLY_MINMAX && op != TALLY_ARGMIN &&
-                                   op != TALLY_ARGMAX));
+    s->may_be_empty =
+        s->desc.grouping == TALLY_SEGMENTS && (is_scan || (op != TALLY_MIN && op != TALLY_MAX && op != TALLY_MINMAX &&
+                                                           op != TALLY_ARGMIN && op != TALLY_ARGMAX));
     s->n = random_below(&s->seed, 4) ? most - random_below(&s->seed, most / 2) : log_uniform(&s->seed, most);
     s->size = tally_dtype_size(s->desc.in);
     s->index_size = tally_dtype_size(s->desc.index);
@@ -166,8 +166,8 @@ static bool are_near(const sample *s, tally_dtype type, uint64_t seed, const cha
         memcpy(bits, a, size), memcpy(bits + 1, b, size);
         print_error("seed %llu: %s of %s by %s, form %d, %zu elements: result %zu of %zu is %llx instead of %llx\n",
                     (unsigned long long)seed, tally_op_name(s->desc.op), tally_dtype_name(s->desc.in),
-                    tally_grouping_name(s->desc.grouping), (int)s->desc.form, s->n, k, count, (unsigned long long)bits[1],
-                    (unsigned long long)bits[0]);
+                    tally_grouping_name(s->desc.grouping), (int)s->desc.form, s->n, k, count,
+                    (unsigned long long)bits[1], (unsigned long long)bits[0]);
         return false;
     }
     return true;
