@@ -39,9 +39,10 @@ enum {
     /* Tiles of a scan in one wave, for each block of a scan in waves. On an H100, with 132 of these, 657 tiles of f64
      * took 22 us and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
     ONE_WAVE_TILES = 6,
-    /* The same for variances of floats, whose threads go through longer stretches. On an H100, 1500 tiles of f32 by
-     * segments took 104 us and 117 in waves. But 1300 tiles of i32 took 60 and 54, and f64 by keys 54 and 53. */
-    VECTORS_TILES = 12,
+    /* The same by segments for positions, whose waves take long: on an H200 argmin of 2.6 million f32, 841 tiles, took
+     * 20.5 us, and 29.7 in waves; but sumsq of 5.4 million i32, 1061 tiles, 26.8 and 26.2, sums of 25 million f32 84
+     * and 64. And for variances of floats, whose threads go through longer stretches. */
+    MORE_TILES = 12,
     MOST_ROW_TILES = 128,    /* of a row: a block adds up the entries of all before its own */
     MOST_SEGMENTS = 1 << 20, /* of a scan in one wave: a block might have to read all their offsets */
     FEW_SEGMENTS = 1 << 12,  /* which each of many blocks finds by itself */
@@ -193,12 +194,14 @@ static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uin
     return least(tile, round_up(fair, rows));
 }
 
-/* What goes by blocks of one tile each, whatever its amount. Of rows, on an H100, in microseconds (in brackets: in
- * waves): var of f32 20000 x 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but
- * std of i16 30000 x 1100 345 (293), logsumexp of f32 50000 x 700 112 (106). */
+/* What goes by blocks of one tile each, whatever its amount: what takes doubles for each result, by segments and keys.
+ * On an H200, in microseconds (in brackets: in waves): logsumexp of 13 million u32 in segments of 1.14 125 (157), of 90
+ * million u8 of 2.33 616 (1188), std of 9.2 million f32 by keys in runs of 89 65 (82). Of rows, on an H100: var of f32
+ * 20000 x 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std of i16 30000 x
+ * 1100 345 (293), logsumexp of f32 50000 x 700 112 (106). */
 static bool goes_in_any_number(const tally_computation *c) {
     if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS)
-        return c->desc.grouping == TALLY_SEGMENTS || (tally_cuda_has_terms(c) && !tally_cuda_has_integer_terms(c));
+        return tally_cuda_has_terms(c) && !tally_cuda_has_integer_terms(c) && tally_cuda_accumulator_bytes(c) > 8;
     return tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c);
 }
 
@@ -209,8 +212,8 @@ static bool needs_all_digits(const tally_computation *c) {
 }
 
 static uint64_t tiles_of_one_wave(const tally_computation *c) {
-    const bool are_wide_by_keys = c->desc.grouping == TALLY_KEYS && c->in_bytes == 8;
-    return tally_cuda_takes_vectors(c) && !are_wide_by_keys ? VECTORS_TILES : ONE_WAVE_TILES;
+    const bool are_places = c->desc.grouping == TALLY_SEGMENTS && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
+    return c->entry && (are_places || tally_cuda_takes_vectors(c)) ? MORE_TILES : ONE_WAVE_TILES;
 }
 
 /* Cuts a scan by segments or keys, or of rows of few tiles each, into tiles of which each block has one. False if there

@@ -10,10 +10,12 @@
  * H100 that way instead of 98. */
 
 enum {
-    GROUP = FINISHERS, /* tiles: one for each thread */
-    FINISHING_WARPS = FINISHERS / WARP
+    GROUP = FINISHERS, /* tiles; but few tiles are one group, as it takes time to hear of another one */
+    FINISHING_WARPS = FINISHERS / WARP,
+    OF_LANE = TAKES_VECTORS && ONE_WAVE ? batch::MANY : 1, /* entries at a time; with more registers spill elsewhere */
+    OF_WARP = OF_LANE * WARP,
+    MOST_ALONE = FINISHING_WARPS * OF_WARP
 };
-typedef batch_of<1> one_entry;
 
 /* All lanes get the sum of what they give, in their order and from the last head on. */
 inline record fold_lanes(const record &mine) {
@@ -26,14 +28,18 @@ inline record fold_lanes(const record &mine) {
     return from_lane(scan_warp(mine), WARP - 1);
 #endif
 }
-/* The same of entries [first, end), of which the warp has one for each lane, as soon as they are there. */
+/* The same of entries [first, end), of which the warp reads OF_WARP at most, as soon as they are there. */
 inline record fold_entries(const entry *entries, uint32 first, uint32 end) {
     const uint32 at = first + threadIdx.x % WARP;
-    one_entry one;
-    while (!one.try_read(entries, at, end, 1))
+    batch_of<OF_LANE> few;
+    while (!few.try_read(entries, at, end, 1))
         ;
     __syncwarp();
-    return fold_lanes(at < end ? one.get(0) : record::nothing());
+#if TAKES_VECTORS && ONE_WAVE
+    return fold_batch(few, first, end);
+#else
+    return fold_lanes(at < end ? few.get(0) : record::nothing());
+#endif
 }
 
 /* Publishes the tile's sum, of which the last thread has 'own', and returns to all threads the sum before the tile. The
@@ -53,29 +59,30 @@ template <class State> inline record sum_before(scratch &s, const scan_args &p, 
             publish(p.entries + number, mine, 1);
         *of_tile = mine;
     }
-    const uint32 group = GROUPS == ROWS ? 0 : number / GROUP;
+    const bool has_groups = GROUPS != ROWS && p.tiles > MOST_ALONE;
+    const uint32 group = has_groups ? number / GROUP : 0;
     uint32 begin = group * GROUP;
     if (GROUPS == ROWS) { /* the tile in which the row begins */
         const uint64 column = remainder(t.first, p.extent), first = t.first - column;
         begin = column ? (uint32)(REVERSE ? p.tiles - 1 - (p.n - 1 - first) / p.tile : first / p.tile) : number;
     }
-    if (begin + warp * WARP < number) {
-        const record sum = fold_entries(p.entries, begin + warp * WARP, number);
+    if (begin + warp * OF_WARP < number) {
+        const record sum = fold_entries(p.entries, begin + warp * OF_WARP, number);
         if (lane == 0)
             of_warps[warp] = sum;
     }
     __syncthreads();
     if (warp == 0) {
-        const bool has_some = lane < FINISHING_WARPS && begin + lane * WARP < number;
+        const bool has_some = lane < FINISHING_WARPS && begin + lane * OF_WARP < number;
         record sum = fold_lanes(has_some ? of_warps[lane] : record::nothing());
         const entry *groups = p.entries + p.tiles;
-        if (GROUPS != ROWS && number % GROUP == GROUP - 1 && lane == 0)
+        if (has_groups && number % GROUP == GROUP - 1 && lane == 0)
             publish(p.entries + p.tiles + group, join(sum, *of_tile), 1);
         __syncwarp();
         if (group && !sum.has_head()) {
-            record before = fold_entries(groups, 0, group);
+            record before = record::nothing();
 #pragma unroll 1
-            for (uint32 first = WARP; first < group; first += WARP)
+            for (uint32 first = 0; first < group; first += OF_WARP)
                 before = join(before, fold_entries(groups, first, group));
             sum = join(before, sum);
         }
