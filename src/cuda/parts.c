@@ -155,7 +155,7 @@ static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL
 #define ONE_WAVE_TILES                                                                                                 \
     tally_cuda_kernels_in_one_wave, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, \
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
-        tally_cuda_kernels_one_wave, tally_cuda_kernels_scan_finish
+        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish
 
 #define ONE_WAVE ONE_WAVE_TILES, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 #define ONE_WAVE_WORDS                                                                                                 \

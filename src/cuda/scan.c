@@ -38,11 +38,13 @@ enum {
     /* Tiles of a scan in one wave, for each block of a scan in waves. On an H100, with 132 of these, 657 tiles of f64
      * took 22 us and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
     ONE_WAVE_TILES = 6,
-    /* The same for variances of floats, whose threads go through longer stretches. On an H100, 1500 tiles of f32 by
-     * segments took 104 us and 117 in waves. But 1300 tiles of i32 took 60 and 54, and f64 by keys 54 and 53. */
-    VECTORS_TILES = 12,
+    /* The same by segments for positions, whose waves take long: on an H200 argmin of 2.6 million f32, 841 tiles, took
+     * 20.5 us, and 29.7 in waves; but sumsq of 5.4 million i32, 1061 tiles, 26.8 and 26.2, sums of 25 million f32 84
+     * and 64. And for variances of floats, whose threads go through longer stretches. */
+    MORE_TILES = 12,
     MOST_ROW_TILES = 128,    /* of a row: a block adds up the entries of all before its own */
-    MOST_SEGMENTS = 1 << 17, /* of a scan in one wave: a block might have to read all their offsets */
+    MOST_SEGMENTS = 1 << 20, /* of a scan in one wave: a block might have to read all their offsets */
+    FEW_SEGMENTS = 1 << 12,  /* which each of many blocks finds by itself */
     OFFSETS_A_FINDER = 4,    /* that a thread checks if there are few */
     FINDERS = 256,           /* blocks that check offsets, at most: a block has a thread for what each has found */
 
@@ -147,7 +149,7 @@ static bool fits_small_tiles(uint64_t elements, uint64_t small, uint64_t multipr
 }
 
 /* Tiles are smaller than whole ones only if there would be fewer than processors: a block takes as long for a small
- * tile as for a whole one. The workspace has a sum for each tile, and for each group of them. */
+ * tile as for a whole one. The workspace has an entry for each tile, and for each group of them. */
 static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     if (!sizes->look_back.shared || cut->elements > sizes->look_back.most)
         return false;
@@ -161,10 +163,10 @@ static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_size
     cut->scan.blocks = cut->scan.tiles;
     cut->scan.are_small = is_little;
     if (cut->scan.tiles > 1) {
-        const uint64_t group = sizes->look_back.block, groups = divide_up(cut->scan.tiles, group);
-        cut->entries = tally_cuda_place(cut, (1 + groups) * TALLY_CUDA_HAND_OVERS_BYTES +
-                                                 (groups + groups * group) * sizes->handed_bytes);
+        const uint64_t groups = divide_up(cut->scan.tiles, sizes->look_back.block);
+        cut->entries = tally_cuda_place(cut, (cut->scan.tiles + groups) * sizes->entry_bytes);
     }
+    cut->zeroed_bytes = cut->bytes;
     return true;
 }
 
@@ -184,12 +186,15 @@ static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uin
     return least(tile, round_up(fair, rows));
 }
 
-/* Rows of which any number goes in one wave. On an H100, in microseconds (in brackets: in waves): var of f32 20000 x
- * 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std of i16 30000 x 1100 345
- * (293), logsumexp of f32 50000 x 700 112 (106). */
+/* What goes by blocks of one tile each, whatever its amount: what takes doubles for each result, by segments and keys.
+ * On an H200, in microseconds (in brackets: in waves): logsumexp of 13 million u32 in segments of 1.14 125 (157), of 90
+ * million u8 of 2.33 616 (1188), std of 9.2 million f32 by keys in runs of 89 65 (82). Of rows, on an H100: var of f32
+ * 20000 x 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std of i16 30000 x
+ * 1100 345 (293), logsumexp of f32 50000 x 700 112 (106). */
 static bool goes_in_any_number(const tally_computation *c) {
-    return c->desc.grouping == TALLY_AXIS &&
-           (tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c));
+    if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS)
+        return tally_cuda_has_terms(c) && !tally_cuda_has_integer_terms(c) && tally_cuda_accumulator_bytes(c) > 8;
+    return tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c);
 }
 
 /* Variances of doubles along short rows: one number for all rows of a tile, which distances count from, costs more of
@@ -199,32 +204,39 @@ static bool needs_all_digits(const tally_computation *c) {
 }
 
 static uint64_t tiles_of_one_wave(const tally_computation *c) {
-    const bool are_wide_by_keys = c->desc.grouping == TALLY_KEYS && c->in_bytes == 8;
-    return tally_cuda_takes_vectors(c) && !are_wide_by_keys ? VECTORS_TILES : ONE_WAVE_TILES;
+    const bool are_places = c->desc.grouping == TALLY_SEGMENTS && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
+    return c->entry && (are_places || tally_cuda_takes_vectors(c)) ? MORE_TILES : ONE_WAVE_TILES;
 }
 
-/* Cuts a scan by segments or keys of few tiles, or of rows of few tiles each. False if there are more, or so many
- * segments that a block might have to read far more offsets than elements. */
+/* Cuts a scan by segments or keys, or of rows of few tiles each, into tiles of which each block has one. False if there
+ * are too many. A block finds its segments by itself, unless it might have to read far more offsets than elements. */
 static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t threads = sizes->one_wave.threads, small = threads * sizes->one_wave.few;
     const bool is_little = fits_small_tiles(cut->elements, small, resident);
     const uint64_t tile = is_little ? small : threads * sizes->one_wave.items;
-    const bool are_rows = c->desc.grouping == TALLY_AXIS;
-    if (!sizes->one_wave.shared || needs_all_digits(c) ||
-        (are_rows ? shape->extent > tile * MOST_ROW_TILES : shape->groups > MOST_SEGMENTS) ||
-        (!goes_in_any_number(c) && cut->elements > tile * resident * tiles_of_one_wave(c)))
+    const bool are_rows = c->desc.grouping == TALLY_AXIS, are_segments = c->desc.grouping == TALLY_SEGMENTS;
+    const bool are_many = cut->elements > tile * resident * tiles_of_one_wave(c),
+               takes_bits = are_segments && shape->groups > (are_many ? FEW_SEGMENTS : MOST_SEGMENTS);
+    if (!sizes->one_wave.shared || needs_all_digits(c) || (are_rows && shape->extent > tile * MOST_ROW_TILES) ||
+        ((are_many || takes_bits) && !goes_in_any_number(c)))
         return false;
+    /* A smaller tile takes as long, but for its offsets. */
+    const uint64_t fair = are_segments ? round_up(divide_up(cut->elements, resident), LEAST_TILE) : tile;
     const uint64_t of_rows = are_rows ? tile_of_rows(sizes, shape->extent, tile, tile) : 0;
     cut->path = TALLY_CUDA_ONE_WAVE;
-    cut->scan.tile = of_rows ? of_rows : tile;
+    cut->scan.tile = of_rows ? of_rows : most(1, least(tile, fair));
     cut->scan.are_small = is_little;
     cut->scan.tiles = cut->scan.blocks = most(1, divide_up(cut->elements, cut->scan.tile));
-    cut->entries = tally_cuda_place(cut, cut->scan.tiles * sizes->entry_bytes);
+    cut->entries = tally_cuda_place(cut, (cut->scan.tiles + divide_up(cut->scan.tiles, threads)) * sizes->entry_bytes);
     cut->early_bytes = cut->bytes;
-    if (c->desc.grouping == TALLY_SEGMENTS) {
+    if (are_segments)
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    if (are_segments && !takes_bits)
         cut->told = tally_cuda_place(cut, FINDERS * sizeof(uint64_t));
+    if (takes_bits) {
+        cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
+        cut->early_bytes = cut->bytes;
     }
     return true;
 }
@@ -360,7 +372,9 @@ tally_status tally_cuda_one_wave_launch(const tally_cuda_launch *l) {
                                      .told = l->workspace + cut->control};
     tally_cuda_grid grid = {.threads = sizes->one_wave.threads, .starts_early = true};
     tally_status status;
-    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
+    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS && cut->bits) {
+        status = tally_cuda_mark_offsets(l);
+    } else if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
         grid.x = most(1, least(FINDERS, divide_up(args.scan.segments, OFFSETS_A_FINDER * (uint64_t)grid.threads)));
         args.finders = (uint32_t)grid.x;
         status = tally_cuda_enqueue(l, k->check_offsets, grid, &args, "launching the check of offsets");

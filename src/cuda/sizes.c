@@ -176,8 +176,9 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
     s->scan.strand = held_strand(c, architecture, acc);
-    const unsigned of_window = c->in_window ? 128 : 0; /* its copy, and what the compiler adds */
-    const unsigned limit = shared_limit(architecture) - of_window;
+    const unsigned of_window = c->in_window ? 128 : 0, /* its copy, and what the compiler adds */
+        of_tables = c->entry && c->monoid == TALLY_MONOID_logsumexp && acc > 8 ? (in == 1 ? 4096 : 2048) : 0;
+    const unsigned limit = shared_limit(architecture) - of_window - of_tables;
     while (vectors > 1 && scan_shared(c, s, acc, widest, LEAST_RING) > limit) {
         vectors -= vectors > 3 ? 2 : 1; /* two are better than one, though lanes then meet in banks */
         s->scan.items = vectors * vector;
@@ -215,18 +216,23 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
         (acc > 32 && !tally_cuda_has_higher_moments(c)))
         return;
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    const unsigned vector = granule(c), spare = (keys ? 2 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
+    const unsigned vector = granule(c), spare = (keys       ? 2
+                                                 : segments ? 3
+                                                            : 1) *
+                                                    TO_SPARE +
+                                                THREADS / 32 * 2 * round_up(acc + 16, 16);
     const unsigned second = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? in : 0;
-    const unsigned bytes =
-        (unsigned)most(in, result) + second + (keys ? (unsigned)c->index_bytes : 1); /* an element's */
-    const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS * bytes);
+    /* An element has a key, or a byte and a bit that say whether a segment begins; or a bit alone. */
+    const unsigned head = keys ? 8 * (unsigned)c->index_bytes : tally_cuda_takes_vectors(c) ? 1 : 9;
+    const unsigned bits = 8 * ((unsigned)most(in, result) + second) + head;
+    const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS / 8 * bits);
     const unsigned most_items = keys ? MOST_ITEMS : MOST_OF_SEGMENTS;
     /* A vector at a time, as in bytes_of_stretch(): var of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */
     const unsigned stretch = tally_cuda_takes_vectors(c) && !keys ? LONG_STRETCH : STRETCH;
     unsigned vectors = stretch / (vector * (unsigned)most(in, result)) | 1;
     while (vectors > 1 && (vectors * vector > most_items || vectors * vector > limit))
         vectors -= 2;
-    const unsigned shared = round_up(vectors * vector * THREADS * bytes + spare, 128);
+    const unsigned shared = round_up(vectors * vector * (THREADS / 8) * bits + spare, 128);
     if (shared > shared_limit(architecture)) /* bytes with results and keys of 8, before sm_80 */
         return;
     s->one_wave.items = vectors * vector;
@@ -234,7 +240,7 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     s->one_wave.shared = shared;
     s->one_wave.few = tally_cuda_has_terms(c) && !rows_of_terms ? few_vectors(vectors) * vector : 0;
     if (s->one_wave.few)
-        s->one_wave.few_shared = round_up(s->one_wave.few * THREADS * bytes + spare, 128);
+        s->one_wave.few_shared = round_up(s->one_wave.few * (THREADS / 8) * bits + spare, 128);
 }
 
 /* scan_look_back.cu's struct scratch: a tile, and some more. */

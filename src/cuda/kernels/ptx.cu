@@ -293,6 +293,11 @@ inline void add_shared_only(unsigned *to, unsigned value) {
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address(to)), "r"(value) : "memory");
 }
 
+/* Sets a byte of shared memory to 1, as other threads may do at the same time. */
+inline void flag_shared(unsigned char *to) {
+    asm volatile("st.relaxed.cta.shared.u8 [%0], %1;" ::"r"(shared_address(to)), "r"(1u) : "memory");
+}
+
 /* A word of shared memory that other threads change by atomic operations. */
 template <class T> inline T peek_shared(const T *from) {
     return *(const volatile T *)from;

@@ -14,6 +14,20 @@ enum { CAN_OVERFLOW = ARE_SAME<value_t, double> };
 
 enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 
+#if IS_LOGSUMEXP
+/* The powers of all bytes, which are neither too large nor too small for sums in doubles. Known after the next barrier. */
+constexpr bool LOOKS_UP_BYTES = sizeof(in_t) == 1 && sizeof(acc_t) > 8;
+enum { BYTES = LOOKS_UP_BYTES ? 256 : 1 };
+inline double *powers_of_bytes() {
+    __shared__ double powers[BYTES];
+    return powers;
+}
+inline void make_powers_of_bytes(uint32 threads) {
+    for (uint32 k = threadIdx.x; k < BYTES && LOOKS_UP_BYTES; k += threads)
+        powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
+}
+#endif
+
 #if MOMENTS
 /* The accumulator of n elements, whose distances from 'shift' and the squares of those have these sums. */
 template <class A> inline A moments_about(double n, double shift, double distances, double squares) {

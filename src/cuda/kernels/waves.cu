@@ -373,13 +373,13 @@ inline acc_t fold_warp(acc_t sum) {
 
 #if COMMUTES
 /* Each lane's share of entries [from, end) of a batch that begins with entry 'at', from the last head among them on. */
-inline record share_of_batch(const batch &few, uint32 at, uint32 from, uint32 end) {
+template <class Batch> inline record share_of_batch(const Batch &few, uint32 at, uint32 from, uint32 end) {
     uint32 lane = threadIdx.x % WARP;
     bool found = false;
     uint64 start = 0;
     if (GROUPS != ALL) {
 #pragma unroll
-        for (int k = 0; k < batch::MANY; k++) {
+        for (int k = 0; k < Batch::MANY; k++) {
             uint32 index = at + k * WARP;
             bool is_head = index + lane >= from && index + lane < end && few.get(k).has_head();
             uint32 heads = __ballot_sync(ALL_LANES, is_head);
@@ -394,24 +394,24 @@ inline record share_of_batch(const batch &few, uint32 at, uint32 from, uint32 en
 #if IS_LOGSUMEXP || MOMENTS
     few_sums sums;
 #pragma unroll
-    for (int k = 0; k < batch::MANY; k++)
+    for (int k = 0; k < Batch::MANY; k++)
         if (is_in(k))
             sums.see(few.get(k).acc);
 #pragma unroll
-    for (int k = 0; k < batch::MANY; k++)
+    for (int k = 0; k < Batch::MANY; k++)
         if (is_in(k))
             sums.add(few.get(k).acc);
     const acc_t sum = sums.get();
 #else
     acc_t sum = identity_as<acc_t>();
 #pragma unroll
-    for (int k = 0; k < batch::MANY; k++)
+    for (int k = 0; k < Batch::MANY; k++)
         if (is_in(k))
             sum = combine(sum, few.get(k).acc);
 #endif
     return record::of(sum, found, start);
 }
-inline record fold_batch(const batch &few, uint32 at, uint32 end) {
+template <class Batch> inline record fold_batch(const Batch &few, uint32 at, uint32 end) {
     record share = share_of_batch(few, at, 0, end);
     share.acc = fold_warp(share.acc);
     return share;

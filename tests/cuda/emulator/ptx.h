@@ -155,6 +155,9 @@ template <class T> inline T *stays_in_shared(T *p) {
     return p;
 }
 
+EMULATE_UNTRACKED inline void flag_shared(unsigned char *to) {
+    *to = 1;
+}
 template <class T> EMULATE_UNTRACKED inline T peek_shared(const T *from) {
     return *from;
 }
