@@ -101,6 +101,10 @@ bool tally_cuda_has_higher_moments(const tally_computation *computation);
 int tally_cuda_column_packs(const tally_computation *computation, int architecture);
 /* Whether this is a logsumexp of bytes whose exponentials are looked up in a block's shared memory (append.cu). */
 bool tally_cuda_looks_up_exponentials(const tally_computation *computation);
+/* Elements whose product 32 bits hold, if this is a reduction to a product of narrow integers; else 1. */
+int tally_cuda_factors(const tally_computation *computation);
+/* Whether this is another logsumexp of integers, whose exponentials are looked up (running.cu). */
+bool tally_cuda_looks_up_powers(const tally_computation *computation);
 /* Whether the order in which elements are reduced can show in the results' bits. */
 bool tally_cuda_order_shows(const tally_computation *computation);
 /* In what threads of a reduction add up second moments of some elements (running.cu); 0: they do not. */

@@ -8,6 +8,7 @@
 /* Sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
     unsigned slot_bytes;       /* of an accumulator in global memory */
+    unsigned handed_bytes;     /* of the same in the form in which a block of the same launch takes it over */
     unsigned record_bytes;     /* of what a tile of a scan adds up to, in full */
     unsigned entry_bytes;      /* of the same in the form in which other blocks read it */
     bool is_large;             /* an accumulator has more than 32 bytes: loops over elements are not unrolled */
