@@ -148,7 +148,7 @@ inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_a
         c.before.write(part(0, first_head));
     c.after.write((heads ? r.ends : ends) ? identity_as<acc_t>() : part(last_head, t.count));
 #else
-    const uint32 first_head = heads ? s.first_head : t.count, last_head = heads ? s.last_head : 0;
+    [[maybe_unused]] const uint32 first_head = heads ? s.first_head : t.count, last_head = heads ? s.last_head : 0;
     const bool ends = heads ? first_head > 0 : r.ends;
     if (ends)
         c.before.write(heads ? *(const acc_t *)s.before : whole);
