@@ -345,10 +345,12 @@ int tally_cuda_column_packs(const tally_computation *c, int architecture) {
     case TALLY_MONOID_bxor:
         return TALLY_CUDA_PACKED_XOR;
     case TALLY_MONOID_sum:
+    case TALLY_MONOID_sumabs:
         return TALLY_CUDA_PACKED_SUM;
     case TALLY_MONOID_min:
         return has_pairs ? TALLY_CUDA_PACKED_MIN : 0;
     case TALLY_MONOID_max:
+    case TALLY_MONOID_maxabs:
         return has_pairs ? TALLY_CUDA_PACKED_MAX : 0;
     case TALLY_MONOID_minmax:
         return has_pairs ? TALLY_CUDA_PACKED_MINMAX : 0;
@@ -360,6 +362,18 @@ int tally_cuda_column_packs(const tally_computation *c, int architecture) {
 bool tally_cuda_looks_up_exponentials(const tally_computation *c) {
     return c->entry && c->monoid == TALLY_MONOID_logsumexp && c->in_bytes == 1 && !tally_is_scan(c) &&
            !c->words.count && c->desc.grouping == TALLY_ALL_VALUES;
+}
+
+bool tally_cuda_looks_up_powers(const tally_computation *c) {
+    return c->entry && c->monoid == TALLY_MONOID_logsumexp && !tally_dtype_is_float(c->desc.in) && !tally_is_scan(c) &&
+           !c->words.count && !c->exact && !tally_cuda_looks_up_exponentials(c) &&
+           (c->desc.grouping == TALLY_AXIS || c->desc.grouping == TALLY_ALL_VALUES);
+}
+
+int tally_cuda_factors(const tally_computation *c) {
+    const bool are_narrow = c->entry && c->monoid == TALLY_MONOID_prod && !tally_is_scan(c) && !c->exact &&
+                            !c->words.count && c->in_bytes <= 2 && !tally_dtype_is_float(c->desc.in);
+    return are_narrow ? 4 / (int)c->in_bytes : 1;
 }
 
 bool tally_cuda_order_shows(const tally_computation *c) {
@@ -424,6 +438,11 @@ int tally_cuda_differences(const tally_computation *c) {
         tally_dtype_is_float(c->desc.in))
         return 0;
     return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? TALLY_CUDA_OF_BYTES : TALLY_CUDA_OF_LANES;
+}
+
+bool tally_cuda_has_place_keys(const tally_computation *c) {
+    return c->entry && !c->exact && !c->skips_nan && !tally_is_scan(c) && c->in_bytes <= 2 &&
+           tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !tally_dtype_is_float(c->desc.in);
 }
 
 bool tally_cuda_finds_places(const tally_computation *c) {
