@@ -120,7 +120,7 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
         sum.subtract(lane ? left : before);
         before = last;
         if (some + lane < end)
-            put(out + k, sum.result(behind - first, t.first + first));
+            put(out + k, sum.result(t, first, behind));
     }
 #else
     for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
@@ -142,7 +142,7 @@ inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_a
     const uint32 first_head = heads ? r.at[0] : t.count, last_head = heads ? r.at[heads - 1] : 0;
     const bool ends = heads ? first_head > 0 : r.ends;
     const auto part = [&](uint32 begin, uint32 end) {
-        return sums_of_tile().between(t, begin, end).accumulator(end - begin);
+        return sums_of_tile().between(t, begin, end).accumulator(t, end - begin);
     };
     if (ends)
         c.before.write(part(0, first_head));
