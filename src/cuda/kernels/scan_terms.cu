@@ -377,7 +377,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     const real r = LOOKS_UP_POWERS ? 0 : larger(prefix.a0, *(const real *)s.largest[here.at]);
 #endif
-    const real opening = larger(prefix.a0, (real)element(0));
+    const real opening = LOOKS_UP_POWERS ? 0 : larger(prefix.a0, (real)element(0));
     if (LOOKS_UP_POWERS ? !has_power(prefix) : !(r - opening <= MOST && opening - r <= MOST)) /* NaN, too */
         return false;
     const power_of_element power_of = r;
