@@ -5,6 +5,7 @@
 #include "gpu.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PAST = 6 /* elements by which inputs and results may be off an aligned address */, FILL = 0x5a };
@@ -15,8 +16,9 @@ static uint64_t first_seed = 1;
 static const tally_op ops[] = {TALLY_SUM,    TALLY_MEAN,   TALLY_NORM2, TALLY_MIN,     TALLY_MAX,       TALLY_ARGMIN,
                                TALLY_ARGMAX, TALLY_MINMAX, TALLY_ANY,   TALLY_ALL,     TALLY_LOGSUMEXP, TALLY_VAR,
                                TALLY_STD,    TALLY_DOT,    TALLY_BXOR,  TALLY_NORM_INF};
-static const tally_dtype types[] = {TALLY_I8, TALLY_U16, TALLY_I32, TALLY_I64, TALLY_BF16, TALLY_F32, TALLY_F64},
-                         indices[] = {TALLY_I32, TALLY_I64, TALLY_U32, TALLY_U64};
+static const tally_dtype types[] = {TALLY_I8,  TALLY_U16,  TALLY_I32, TALLY_I64,
+                                    TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64},
+                         indices[] = {TALLY_I16, TALLY_I32, TALLY_I64, TALLY_U32, TALLY_U64};
 
 typedef struct sample {
     uint64_t seed;
@@ -61,12 +63,20 @@ static void make_offsets(sample *s) {
         s->offsets[++s->groups] = at + !s->may_be_empty;
 }
 
+/* Of a number that a half has, too, and that is not too small for its leading 1. */
+static uint16_t half_of(uint32_t single) {
+    const uint32_t exponent = single >> 23 & 255, sign = single >> 16 & 0x8000, fraction = single >> 13 & 1023;
+    return (uint16_t)(sign | (exponent == 255 ? 0x7c00 | fraction : exponent ? (exponent - 112) << 10 | fraction : 0));
+}
+
 static void make_elements(sample *s, char *to) {
     const bool far = random_below(&s->seed, 2), strange = random_below(&s->seed, 4) == 0;
+    const bool is_float = s->desc.in == TALLY_F16 || s->desc.in == TALLY_BF16;
     if (to == s->x)
         s->largest = far ? 640 : 4;
     for (size_t k = 0; k < s->n + PAST; k++) {
         const uint64_t bits = random_bits(&s->seed) >> (s->desc.op == TALLY_ANY ? 62 : 0);
+        const uint64_t integer = s->desc.op == TALLY_LOGSUMEXP && !far ? bits % 33 : bits;
         double real = (double)(int)(bits % 33) - 16;
         if (s->desc.op == TALLY_LOGSUMEXP)
             real *= far ? 40 : 0.25;
@@ -75,11 +85,11 @@ static void make_elements(sample *s, char *to) {
         const float single = (float)real;
         uint32_t word;
         memcpy(&word, &single, 4);
-        const uint16_t half = (uint16_t)(word >> 16);
+        const uint16_t half = s->desc.in == TALLY_F16 ? half_of(word) : (uint16_t)(word >> 16);
         const void *from = s->desc.in == TALLY_F64    ? (const void *)&real
                            : s->desc.in == TALLY_F32  ? (const void *)&single
-                           : s->desc.in == TALLY_BF16 ? (const void *)&half
-                                                      : (const void *)&bits;
+                           : s->size == 2 && is_float ? (const void *)&half
+                                                      : (const void *)&integer;
         memcpy(to + k * s->size, from, s->size);
     }
 }
@@ -96,9 +106,12 @@ static bool make_sample(sample *s, uint64_t seed) {
     const bool is_scan = form < 2;
     s->desc.form = is_scan ? form ? TALLY_INCLUSIVE_SCAN : TALLY_EXCLUSIVE_SCAN : TALLY_REDUCE;
     s->desc.flags = is_scan && random_below(&s->seed, 3) == 0 ? TALLY_REVERSE : 0;
-    if (s->desc.in == TALLY_BF16 && op != TALLY_ARGMIN && op != TALLY_ARGMAX && op != TALLY_ANY && op != TALLY_ALL)
+    const bool are_halves = s->desc.in == TALLY_F16 && !is_scan && (op == TALLY_VAR || op == TALLY_STD);
+    if ((s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F16) && !are_halves && op != TALLY_ARGMIN &&
+        op != TALLY_ARGMAX && op != TALLY_ANY && op != TALLY_ALL)
         s->desc.out = TALLY_F64;
-    if (tally_supports(gpu, &s->desc) != TALLY_OK)
+    const bool is_too_narrow = s->desc.grouping == TALLY_SEGMENTS && s->desc.index == TALLY_I16; /* for an offset */
+    if (is_too_narrow || tally_supports(gpu, &s->desc) != TALLY_OK)
         return false;
     s->may_be_empty =
         s->desc.grouping == TALLY_SEGMENTS && (is_scan || (op != TALLY_MIN && op != TALLY_MAX && op != TALLY_MINMAX &&
@@ -151,16 +164,26 @@ static bool is_near(const sample *s, tally_dtype type, const char *a, const char
     if (s->desc.op == TALLY_MEAN && s->desc.in == TALLY_I64) /* one of numbers up to 2^63, in 53 bits */
         error += 0x1p10;
     /* Exponentials may be those of f32, also where the result is f64 (docs/guide.md, Types). */
-    if (s->desc.op == TALLY_LOGSUMEXP && (s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F32))
+    if (s->desc.op == TALLY_LOGSUMEXP &&
+        (s->desc.in == TALLY_F16 || s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F32))
         error = 0x1p-21 * (1 + s->largest + fabs(wanted));
     return wanted == given || (isnan(wanted) && isnan(given)) || (isfinite(wanted) && fabs(wanted - given) <= error);
+}
+
+/* Of which a computation in other order may give a neighbour: a variance, not less than 0. */
+static bool are_neighbours(const char *a, const char *b) {
+    uint16_t halves[2];
+    memcpy(halves, a, 2), memcpy(halves + 1, b, 2);
+    return abs(halves[0] - halves[1]) <= 1;
 }
 
 static bool are_near(const sample *s, tally_dtype type, uint64_t seed, const char *wanted, const char *given) {
     const size_t size = tally_dtype_size(type), count = s->results * s->out_size / size;
     for (size_t k = 0; k < count; k++) {
         const char *a = wanted + k * size, *b = given + k * size;
-        if (type == TALLY_F32 || type == TALLY_F64 ? is_near(s, type, a, b) : memcmp(a, b, size) == 0)
+        if (type == TALLY_F32 || type == TALLY_F64 ? is_near(s, type, a, b)
+            : type == TALLY_F16                    ? are_neighbours(a, b)
+                                                   : memcmp(a, b, size) == 0)
             continue;
         uint64_t bits[2] = {0, 0};
         memcpy(bits, a, size), memcpy(bits + 1, b, size);

@@ -72,7 +72,7 @@ struct power_of_element {
 
     power_of_element(real r) : r(r) {}
     real operator()(in_t x) const {
-        if constexpr (LOOKS_UP_POWERS)
+        if constexpr (LOOKS_UP_BYTES)
             return powers[(uint8)(int32)value_of(x)];
         else
             return exp_below((real)value_of(x) - r);
@@ -371,31 +371,31 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #if ONE_WAVE
     real highest = range<real>::lowest();
 #pragma unroll
-    for (int k = 0; k < ITEMS && !LOOKS_UP_POWERS; k++)
+    for (int k = 0; k < ITEMS && !LOOKS_UP_BYTES; k++)
         highest = is_there(k) ? larger(highest, (real)value_of(items[k])) : highest;
-    real r = LOOKS_UP_POWERS ? 0 : fold_of_block(highest, [](real a, real b) { return larger(a, b); });
+    real r = LOOKS_UP_BYTES ? 0 : fold_of_block(highest, [](real a, real b) { return larger(a, b); });
 #else
-    const real r = LOOKS_UP_POWERS ? 0 : larger(prefix.a0, *(const real *)s.largest[here.at]);
+    const real r = LOOKS_UP_BYTES ? 0 : larger(prefix.a0, *(const real *)s.largest[here.at]);
 #endif
-    const real opening = LOOKS_UP_POWERS ? 0 : larger(prefix.a0, (real)element(0));
-    if (LOOKS_UP_POWERS ? !has_power(prefix) : !(r - opening <= MOST && opening - r <= MOST)) /* NaN, too */
+    const real opening = LOOKS_UP_BYTES ? 0 : larger(prefix.a0, (real)element(0));
+    if (LOOKS_UP_BYTES ? !has_power(prefix) : !(r - opening <= MOST && opening - r <= MOST)) /* NaN, too */
         return false;
     const power_of_element power_of = r;
-    real kept[LOOKS_UP_POWERS ? 1 : ITEMS];
+    real kept[LOOKS_UP_BYTES ? 1 : ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k))
             mine = {};
-        if (GROUPS != ALL && !LOOKS_UP_POWERS) {
+        if (GROUPS != ALL && !LOOKS_UP_BYTES) {
             const real away = (real)value_of(items[k]) - r;
             is_astray |= (is_head(k) && !(away >= -MOST)) || (is_there(k) && !(away <= MOST));
         }
         if (!INCLUSIVE)
-            kept[LOOKS_UP_POWERS ? 0 : k] = mine.exps;
+            kept[LOOKS_UP_BYTES ? 0 : k] = mine.exps;
         if (SUMS_ABSENT || is_there(k))
             mine.exps += power_of(items[k]);
         if (INCLUSIVE)
-            kept[LOOKS_UP_POWERS ? 0 : k] = mine.exps;
+            kept[LOOKS_UP_BYTES ? 0 : k] = mine.exps;
     }
 #else
     const double of_prefix = prefix.a0 != 0 ? prefix.a1 : (double)element(0);
@@ -462,7 +462,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #endif
     prefix = sum_before(s, p, t, state::of(own, heads || before.has_head, 0)).acc;
 #if IS_LOGSUMEXP
-    if (LOOKS_UP_POWERS ? !has_power(prefix) : !(prefix.a0 <= GREATEST_FINITE<real>))
+    if (LOOKS_UP_BYTES ? !has_power(prefix) : !(prefix.a0 <= GREATEST_FINITE<real>))
         return false;
 #else
     if (CAN_OVERFLOW && !fits(prefix.a3))
@@ -477,7 +477,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     real scale = 1, left = before.sum.exps;
     if (!before.has_head) {
 #if ONE_WAVE
-        r = LOOKS_UP_POWERS ? 0 : larger(prefix.a0, of_tile);
+        r = LOOKS_UP_BYTES ? 0 : larger(prefix.a0, of_tile);
         scale = exp_below(of_tile - r);
         left *= scale;
 #endif
@@ -493,9 +493,9 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #endif
         }
         const real before_this = left;
-        if (LOOKS_UP_POWERS)
+        if (LOOKS_UP_BYTES)
             left += power_of(items[k]);
-        const real sum = !LOOKS_UP_POWERS ? left + kept[LOOKS_UP_POWERS ? 0 : k] * scale : INCLUSIVE ? left : before_this;
+        const real sum = !LOOKS_UP_BYTES ? left + kept[LOOKS_UP_BYTES ? 0 : k] * scale : INCLUSIVE ? left : before_this;
         results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(sum)));
     }
 #else
