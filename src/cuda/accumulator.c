@@ -433,6 +433,11 @@ int tally_cuda_differences(const tally_computation *c) {
     return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? TALLY_CUDA_OF_BYTES : TALLY_CUDA_OF_LANES;
 }
 
+bool tally_cuda_has_place_keys(const tally_computation *c) {
+    return c->entry && !c->exact && !c->skips_nan && !tally_is_scan(c) && c->in_bytes <= 2 &&
+           tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !tally_dtype_is_float(c->desc.in);
+}
+
 bool tally_cuda_finds_places(const tally_computation *c) {
     return tally_is_scan(c) && c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !c->reverse &&
            !c->skips_nan && !c->exact;

@@ -116,6 +116,8 @@ bool tally_cuda_has_half_moments(const tally_computation *computation);
 /* How tile_sums.cu adds up a tile of a reduction by segments, if a segment's result is a difference of two sums,
  * exactly; else 0. */
 int tally_cuda_differences(const tally_computation *computation);
+/* Whether a reduction by groups keeps an element and its place in a tile as one word (groups.cu). */
+bool tally_cuda_has_place_keys(const tally_computation *computation);
 /* Whether this is a scan whose results are places of extremes, by scan_places.cu. */
 bool tally_cuda_finds_places(const tally_computation *computation);
 /* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */

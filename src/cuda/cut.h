@@ -144,7 +144,7 @@ typedef struct tally_cuda_cut {
             unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
             unsigned tile;    /* bytes there */
             unsigned results; /* as in the kernel's arguments, like what follows */
-            unsigned group, chain, groups;
+            unsigned group_bits, chain_bits, groups;
             unsigned shared; /* bytes of a block */
         } tall;
         struct {
@@ -156,6 +156,7 @@ typedef struct tally_cuda_cut {
             uint64_t together; /* blocks in waves, which are resident together */
             bool are_merged;   /* tiles have elements and ends of segments (merged_segments.cu) */
             bool are_long;     /* segments on average: a tile is a warp's (long_segments.cu) */
+            bool are_parts;    /* of tiles: each keeps what parts of it have (tile_parts.cu) */
             bool are_pieces;   /* of long segments: a block has one (pieces_of_segments.cu) */
             bool are_small;    /* tiles: by keys in two launches (apart_runs.cu) */
             bool is_apart;     /* results of segments wait (finish_segments.cu) */

@@ -13,19 +13,18 @@ enum {
     MOST_EXACT_IN_WAVES = 1 << 21,
 
     /* The most vectors of a scan that is held in registers: by one block, by a cluster of CLUSTER or of WIDE_CLUSTER
-     * blocks, or by as many blocks as needed, after a launch that computes their sums. 2^16 f32 took 2.5 us by two
-     * launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
-     * 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. Fewer of wide
-     * results, of elements of 1 and 2 bytes, and with large accumulators: in microseconds on an H100, by two launches
-     * and in waves, 10^6 i8 to i64 16.1 and 11.7, 8 * 10^6 u8 to u8 16.2 and 12.2, argmin of 10^6 f32 19.5 and 15.6;
-     * 2^21 f32 10.8 and 13.9. */
-    HELD_IN_BLOCK = 1 << 10,
+     * blocks, or by as many blocks as needed, which hand over their sums. When these had them from an earlier launch,
+     * 2^16 f32 took 2.5 us by two launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16
+     * blocks 2.6 and 12.1, of 8 3.0 and 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two
+     * launches, 11.4 in waves. Fewer of wide results, of elements of 1 and 2 bytes, and with large accumulators: in
+     * microseconds on an H100, by two launches and in waves, 10^6 i8 to i64 16.1 and 11.7, 8 * 10^6 u8 to u8 16.2
+     * and 12.2, argmin of 10^6 f32 19.5 and 15.6; 2^21 f32 10.8 and 13.9. */
     HELD_IN_CLUSTER = 1 << 13,
     HELD_IN_WIDE_CLUSTER = 1 << 14,
     HELD_VECTORS = 1 << 19,
     HELD_OF_NARROW = 3, /* times so many, divided by the elements of a vector */
     HELD_OF_LARGE = 4,  /* divided by */
-    HELD_BLOCK = 256,   /* threads of a block, where there are two launches; above so many vectors twice as many: */
+    HELD_BLOCK = 256,   /* threads of a block that hands over its sum; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
     /* Rows of some vectors are held by a block or a cluster each, if there is room for about all of them at a time. On
      * an H200 norm_inf of f64 30 x 3228 took 7.8 us that way and 9.2 in waves, prod of f32 8 x 18099 7.4 and 8.4; but
@@ -90,21 +89,20 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
         most_vectors /= HELD_OF_LARGE;
     if (rows && vectors && c->desc.grouping == TALLY_AXIS)
         return cut_held_rows(plan, shape, most_vectors, cut);
-    if (!rows || !vectors || (vectors > most_vectors && vectors > HELD_IN_BLOCK))
+    const uint64_t in_block = rows * 2 * HELD_BLOCK;
+    if (!rows || !vectors || (vectors > most_vectors && vectors > in_block))
         return false;
-    unsigned widest = 0;
-    const uint64_t resident =
-        vectors > HELD_IN_BLOCK
-            ? tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL)
-            : 0;
-    if (vectors > HELD_IN_BLOCK) {
+    if (vectors > in_block) {
+        unsigned widest = 0;
+        const uint64_t resident =
+            tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL);
         blocks = vectors <= HELD_IN_CLUSTER ? TALLY_CUDA_CLUSTER : TALLY_CUDA_WIDE_CLUSTER;
-        in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest;
+        in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest && vectors <= blocks * in_block;
+        /* Blocks that have to wait for others to end take twice as long: max of 3000000 u32, by 733 blocks where 264
+         * fit, took 17.1 us on an H200, in waves 15.4. */
+        if (!in_cluster && vectors > resident * in_block)
+            return false;
     }
-    /* Blocks that have to wait for others to end take twice as long: max of 969387 f64, by 474 blocks where 264 fit,
-     * took 23.3 us on an H200, in waves 15.2; but a sum of 400000 i64, which all fit, 10.7, and 13.0 in waves. */
-    if (blocks > 1 && !in_cluster && vectors > resident * 2 * HELD_BLOCK * rows)
-        return false;
     if (blocks > 1 && !in_cluster)
         blocks = divide_up(vectors, rows * (vectors > HELD_IN_SMALL_BLOCKS ? 2 * HELD_BLOCK : HELD_BLOCK));
     const uint64_t threads = round_up(divide_up(vectors, blocks), WARP * rows) / rows;
@@ -113,16 +111,14 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
     cut->held.threads = (unsigned)threads;
     cut->held.blocks = divide_up(vectors, threads * rows);
     if (cut->held.blocks > 1 && !in_cluster)
-        cut->partials = tally_cuda_place(cut, cut->held.blocks * sizes->slot_bytes);
+        cut->partials = tally_cuda_place(cut, TALLY_CUDA_HAND_OVERS_BYTES + cut->held.blocks * sizes->handed_bytes);
     return true;
 }
 
-/* Blocks that are not a cluster get the sum before them from an earlier launch of the same kernel. */
+/* Blocks that are not a cluster hand over their sums. */
 tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    const tally_cuda_kernel_number kernel = l->plan->kernels.scan_held;
-    const bool sums_first = cut->held.blocks > 1 && !cut->held.in_cluster;
     const bool are_rows = l->plan->gpu.base.computation.desc.grouping == TALLY_AXIS;
     const tally_cuda_grid grid = {.x = cut->held.blocks,
                                   .y = are_rows ? a->shape.outer : 1,
@@ -131,19 +127,15 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
                                   .starts_early = true};
     tally_cuda_held_args args = {.x = tally_cuda_address(a->x),
                                  .y = tally_cuda_address(a->y),
+                                 .out = tally_cuda_address(a->out),
                                  .initial = tally_cuda_address(a->initial),
                                  .carry = l->pieces.carry,
                                  .total = l->pieces.total,
-                                 .sums = sums_first ? l->workspace + cut->partials : 0,
+                                 .handed =
+                                     cut->held.blocks > 1 && !cut->held.in_cluster ? l->workspace + cut->partials : 0,
                                  .n = are_rows ? a->shape.extent : cut->elements,
                                  .before = l->pieces.before};
-    tally_status status = TALLY_OK;
-    if (sums_first)
-        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching the sums of a scan");
-    args.out = tally_cuda_address(a->out);
-    if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan");
-    return status;
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_held, grid, &args, "launching a scan");
 }
 
 /* ---- by look-back ---- */
@@ -155,7 +147,7 @@ static bool fits_small_tiles(uint64_t elements, uint64_t small, uint64_t multipr
 }
 
 /* Tiles are smaller than whole ones only if there would be fewer than processors: a block takes as long for a small
- * tile as for a whole one. The workspace has an entry for each tile, and for each group of them. */
+ * tile as for a whole one. The workspace has a sum for each tile, and for each group of them. */
 static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     if (!sizes->look_back.shared || cut->elements > sizes->look_back.most)
         return false;
@@ -169,10 +161,10 @@ static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_size
     cut->scan.blocks = cut->scan.tiles;
     cut->scan.are_small = is_little;
     if (cut->scan.tiles > 1) {
-        const uint64_t groups = divide_up(cut->scan.tiles, sizes->look_back.block);
-        cut->entries = tally_cuda_place(cut, (cut->scan.tiles + groups) * sizes->entry_bytes);
+        const uint64_t group = sizes->look_back.block, groups = divide_up(cut->scan.tiles, group);
+        cut->entries = tally_cuda_place(cut, (1 + groups) * TALLY_CUDA_HAND_OVERS_BYTES +
+                                                 (groups + groups * group) * sizes->handed_bytes);
     }
-    cut->zeroed_bytes = cut->bytes;
     return true;
 }
 
@@ -239,6 +231,12 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
 
 /* ---- in waves ---- */
 
+/* Whether entries need not be clear: FIRST_BY_MARKS in waves.cu. */
+static bool first_is_marked(const tally_computation *c, const tally_cuda_sizes *sizes) {
+    return c->desc.grouping == TALLY_ALL_VALUES && sizes->slot_bytes <= 8 && !tally_cuda_needs_start(c) &&
+           sizes->scan.messengers == 1 && !c->is_sized && !c->exact && !c->in_window;
+}
+
 /* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
  * but input that fits into one tile is one. */
 void tally_cuda_scan_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
@@ -265,11 +263,14 @@ void tally_cuda_scan_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_
     cut->scan.is_exchanging = cut->scan.tiles > 1 && !of_rows;
     if (cut->scan.is_exchanging) {
         const uint64_t waves = least(sizes->scan.waves, divide_up(cut->scan.tiles, cut->scan.blocks));
-        cut->entries = tally_cuda_place(cut, waves * cut->scan.blocks * sizes->entry_bytes);
+        const uint64_t marked =
+            first_is_marked(c, sizes) ? TALLY_CUDA_HAND_OVERS_BYTES + cut->scan.blocks * sizes->handed_bytes : 0;
+        cut->entries = marked + tally_cuda_place(cut, marked + waves * cut->scan.blocks * sizes->entry_bytes);
     }
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
-    *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
+    if (!first_is_marked(c, sizes))
+        *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
 }
 
 static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {
@@ -306,8 +307,8 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
     tally_cuda_scan_args args = scan_of(l, cut->scan.tile, cut->scan.tiles);
     const tally_cuda_grid grid = {.x = cut->scan.blocks,
                                   .threads = sizes->look_back.block,
-                                  .shared =
-                                      cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared};
+                                  .shared = cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared,
+                                  .starts_early = true};
     const tally_cuda_kernel_number kernel =
         cut->scan.are_small ? l->plan->kernels.scan_small_look_back : l->plan->kernels.scan_look_back;
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan by look-back");

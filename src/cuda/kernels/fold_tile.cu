@@ -9,11 +9,11 @@
 #define HAS_SMALL_TILES 0
 #endif
 enum {
-    TILE = HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
+    TILE = HAS_PARTS ? PARTS_TILE : HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
-    HEAD_WORDS = TILE / WARP,
-    IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE /* results take the place of the elements; else there is room for fewer */
+    HEAD_WORDS = HAS_SUMS ? 1 : TILE / WARP,
+    IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE && !HAS_PARTS /* results take the place of the elements; else there is room for fewer */
 };
 /* What a head's place receives: the result, or, if lowering takes many instructions, the accumulator, or of a variance
  * the sum of the squares of distances from the mean. Threads lower those side by side when they write the results. */
@@ -29,7 +29,7 @@ template <> struct kept_of<true, true> {
 typedef kept_of<FOLD_STAGED, FOLD_SPREADS>::type kept_t;
 constexpr bool LOWERS_BY_EXTENT = FOLD_STAGED && (NEEDS_START || FOLD_SPREADS); /* where groups begin and end */
 enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in_t) : sizeof(kept_t)) /* bytes */ };
-static_assert(ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0);
+static_assert((HAS_PARTS || (ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT)) && ITEMS * sizeof(in_t) % 16 == 0);
 
 struct tile_memory {
     alignas(16) uint32 heads[HEAD_WORDS]; /* a bit for each element */

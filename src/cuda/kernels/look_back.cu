@@ -16,7 +16,26 @@ enum {
     GROUP = FINISHERS, /* tiles: one for each thread */
     FINISHING_WARPS = FINISHERS / WARP
 };
-typedef batch_of<1> one_entry;
+
+/* What the tiles of a group hand over; behind all groups' sums, of which there is another such. */
+struct group_hand_overs {
+    hand_overs all;
+    handed sums[GROUP];
+};
+inline uint32 groups_of(const scan_args &p) {
+    return (uint32)((p.tiles + GROUP - 1) / GROUP);
+}
+inline hand_overs *hand_overs_of_groups(const scan_args &p) {
+    return (hand_overs *)p.entries;
+}
+inline hand_overs *hand_overs_of(const scan_args &p, uint32 group) {
+    return &((group_hand_overs *)(hand_overs_of_groups(p)->sums() + groups_of(p)))[group].all;
+}
+
+inline void prefetch_hand_overs(const scan_args &p, uint32 number) {
+    if (threadIdx.x < number % GROUP)
+        prefetch(hand_overs_of(p, number / GROUP)->sums() + threadIdx.x);
+}
 
 /* Returns to the lowest lane the sum of what the lanes give, in their order. */
 inline acc_t fold_lanes(acc_t sum) {
@@ -29,29 +48,33 @@ inline acc_t fold_lanes(acc_t sum) {
     return sum;
 #endif
 }
-/* The same of entries [first, end), of which the warp has one for each lane, as soon as they are there. */
-inline acc_t fold_entries(const entry *entries, uint32 first, uint32 end) {
+/* The same of sums [first, end), of which the warp has one for each lane, as soon as they are there. */
+inline acc_t fold_sums(handed *sums, uint32 first, uint32 end) {
     const uint32 at = first + threadIdx.x % WARP;
-    one_entry one;
-    while (!one.try_read(entries, at, end, 1))
-        ;
+    acc_t one[1] = {identity_as<acc_t>()};
+    if (at < end)
+        take_over<false>(sums + at, 1, 1, one);
     __syncwarp();
-    return fold_lanes(at < end ? one.get(0).acc : identity_as<acc_t>());
+    return fold_lanes(one[0]);
 }
 
-/* Publishes 'own', a tile's sum, of which the last thread's is right, and puts the sum of all tiles before it into *to.
- * The entries of tiles are followed by those of groups. All warps wait for tiles, but only one for groups: to add up
- * takes many instructions, which other blocks need. */
+/* Hands over 'own', a tile's sum, of which the last thread's is right, and puts the sum of all tiles before it into *to.
+ * All warps wait for tiles, but only one for groups: to add up takes many instructions, which other blocks need. */
 inline void look_back(const scan_args &p, uint32 number, const acc_t &own, record *to) {
     __shared__ alignas(16) uint8 memory[(FINISHING_WARPS + 1) * sizeof(acc_t)];
     acc_t *of_warps = (acc_t *)memory, *of_tile = of_warps + FINISHING_WARPS;
     const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, group = number / GROUP, place = number % GROUP;
+    hand_overs *tiles = hand_overs_of(p, group), *groups = hand_overs_of_groups(p);
     if (threadIdx.x == FINISHERS - 1) {
-        publish(p.entries + number, record::of(own, false, 0), 1);
+        give_away(tiles->sums() + place, own);
         *of_tile = own;
+        if (place == 0)
+            tiles->tell_first(tiles->count_left());
+        if (number == 0)
+            groups->tell_first(groups->count_left());
     }
     if (warp * WARP < place) {
-        const acc_t sum = fold_entries(p.entries + group * GROUP, warp * WARP, place);
+        const acc_t sum = fold_sums(tiles->sums(), warp * WARP, place);
         if (lane == 0)
             of_warps[warp] = sum;
     }
@@ -59,18 +82,28 @@ inline void look_back(const scan_args &p, uint32 number, const acc_t &own, recor
     if (warp)
         return;
     const acc_t within = fold_lanes(lane * WARP < place ? of_warps[lane] : identity_as<acc_t>());
-    const entry *groups = p.entries + p.tiles;
     acc_t before = identity_as<acc_t>();
     if (lane == 0 && place == GROUP - 1)
-        publish(p.entries + p.tiles + group, record::of(combine(within, *of_tile), false, 0), 1);
+        give_away(groups->sums() + group, combine(within, *of_tile));
     __syncwarp();
 #pragma unroll 1
     for (uint32 first = 0; first < group; first += WARP) {
-        const acc_t sum = fold_entries(groups, first, group);
+        const acc_t sum = fold_sums(groups->sums(), first, group);
         before = first ? combine(before, sum) : sum;
     }
     if (lane == 0)
         *to = record::of(group ? combine(before, within) : within, false, 0);
+}
+
+/* To be called by all blocks, when they have looked back. */
+inline void leave_hand_overs(const scan_args &p, uint32 number) {
+    const uint32 group = number / GROUP, others = (uint32)p.tiles - group * GROUP;
+    const uint32 tiles = others < GROUP ? others : GROUP;
+    if (threadIdx.x >= WARP || p.tiles == 1 || !hand_overs_of(p, group)->leaves_last(tiles))
+        return;
+    hand_overs_of(p, group)->wipe_all(tiles);
+    if (hand_overs_of_groups(p)->leaves_last(groups_of(p)))
+        hand_overs_of_groups(p)->wipe_all(groups_of(p));
 }
 
 /* The sum before a tile, for its finishers; what the tile adds up to they have from 'own', of which the last one's is

@@ -239,6 +239,11 @@ inline unsigned load_acquire(const unsigned *from) {
     return value;
 }
 
+/* Has the second-level cache fetch what is wanted soon, and the address translated. */
+inline void prefetch(const void *from) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
 /* ---- loads of what is wanted a while later. What is the same for all threads the compiler would move to a uniform
  * register, and wait for it at once ---- */
 

@@ -321,7 +321,7 @@ template <class A, class L = A> struct running {
         /* A NaN is better than any number, and the first NaN stays. The first element of all is always taken: NO_INDEX
          * says that there is none yet. */
         const bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
-        acc = (is_better && acc.a0 == acc.a0) || acc.a1 == (decltype(acc.a1))NO_INDEX ? next : acc;
+        acc = (is_better & acc.a0 == acc.a0) | acc.a1 == (decltype(acc.a1))NO_INDEX ? next : acc; /* without a branch */
 #endif
 #else
         add(x, y, i);
@@ -332,7 +332,7 @@ template <class A, class L = A> struct running {
 #if (IS_ARGMIN || IS_ARGMAX) && !NAN_IS_IDENTITY
         const A next = lift_as<A>(x, y, i);
         const bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
-        acc = is_first || (is_better && acc.a0 == acc.a0) ? next : acc;
+        acc = is_first | (is_better & acc.a0 == acc.a0) ? next : acc;
 #else
         acc = is_first ? identity_as<A>() : acc;
         append(x, y, i);

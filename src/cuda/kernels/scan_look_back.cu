@@ -30,6 +30,8 @@ inline void scan_tile_by_look_back(scan_args p) {
 #endif
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
+    wait_for_last();
+    let_next_start();
     const int thread = threadIdx.x;
     const place here = {0, 0};
     const tile t = tile_of_number(p, ordinal_of_block());
@@ -41,6 +43,7 @@ inline void scan_tile_by_look_back(scan_args p) {
     __syncthreads();
     if (thread < LOADING)
         bring_tile(s, p, t);
+    prefetch_hand_overs(p, ordinal_of_block());
     const bool has_base = p.carry || p.initial;
     acc_t base = identity_as<acc_t>();
     if (has_base)
@@ -52,4 +55,5 @@ inline void scan_tile_by_look_back(scan_args p) {
 #endif
     if (!is_finished)
         finish_in_general(s, p, t, here, 0, thread, 1, has_base, base);
+    leave_hand_overs(p, ordinal_of_block());
 }

@@ -175,6 +175,7 @@ inline void wait_for_last() {}
 
 /* ---- global memory that other blocks read and write meanwhile; who reads it may be polling ---- */
 
+inline void prefetch(const void *) {}
 inline void store_relaxed(void *to, unsigned a, unsigned b) {
     emulate::check_alignment(to, 8);
     const unsigned words[] = {a, b};
