@@ -184,7 +184,7 @@ ALWAYS_INLINE v_u64 scan_strip(const void *x, size_t rows, ptrdiff_t down, size_
         number += 1.0;
         v_f64 part = moment(sum_before + sum, squares_before + squares, number) * shares[k];
         if (root)
-            part = narrow ? near_root(part) : k % 2 ? root_f64(part) : root_by_processor(part);
+            part = k % 2 == 0 ? root_by_processor(part) : narrow ? near_root(part) : root_f64(part);
         if (floats)
             put_floats(__builtin_convertvector(part, few_floats), left, (void *)to);
         else
