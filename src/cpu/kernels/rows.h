@@ -149,25 +149,23 @@ ALWAYS_INLINE size_t NAME(equal_rows)(const E_T *x, size_t rows, size_t extent, 
     const tree t = {(L_T)0.5 > 0 ? ADD_FLOATS : ADD, sizeof(L_T), {0}, {0}};
     const size_t whole = (extent - 1) / LANES * LANES;
     const uint64_t ones = _bzhi_u64(UINT64_MAX, (unsigned)(extent - whole));
-    const __mmask64 last = mask_of_row(&ones, LANES);
+    const __mmask64 last = mask_of_row(&ones, LANES), first = whole ? UINT64_MAX : last;
     size_t done = 0;
     for (; done + LANES <= rows; done += LANES) {
         v_u8 part[LANES / ROWS_AT_ONCE];
         if (whole == 0)
             fetch_bytes((const char *)(x + LANES * extent) + FETCHED_AHEAD, LANES * extent * sizeof(E_T));
-        UNROLL_8 for (size_t k = 0; k < LANES / ROWS_AT_ONCE; k++, x += ROWS_AT_ONCE * extent) {
+        for (size_t k = 0; k < LANES / ROWS_AT_ONCE; k++, x += ROWS_AT_ONCE * extent) {
             v_u8 row[ROWS_AT_ONCE];
-            if (whole == 0) {
+            NOT_IN_VECTORS(k); /* nor a copy for each */
+            UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
+                (v_u8)NAME(some_elements)(x + r * extent, first);
+            for (size_t at = LANES; at < whole; at += LANES)
                 UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
-                    (v_u8)NAME(some_elements)(x + r * extent, last);
-            } else {
-                UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = (v_u8)LOAD(x + r * extent);
-                for (size_t first = LANES; first < whole; first += LANES)
-                    UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
-                        (v_u8)((L_V)row[r] + LOAD(x + r * extent + first));
+                    (v_u8)((L_V)row[r] + LOAD(x + r * extent + at));
+            if (whole)
                 UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
                     (v_u8)((L_V)row[r] + NAME(some_elements)(x + r * extent + whole, last));
-            }
             part[k] = join_rows(&t, row);
         }
         L_T sum[LANES];
@@ -244,7 +242,7 @@ ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, c
     else if (extent % LANES == 0)
         done = NAME(whole_rows)(x, rows, extent, acc);
 #if defined(__AVX512BW__)
-    else
+    else if ((L_T)0.5 == 0 || sizeof(L_T) == 4 || sizeof(E_T) == sizeof(L_T)) /* else rare: sums in f64 on request */
         done = NAME(equal_rows)(x, rows, extent, acc);
 #endif
     uint64_t offsets[8 * LANES + 1];
