@@ -195,7 +195,9 @@ static int close_stream(out_file *file, fault *f) {
     return cannot(file, "write", errno != 0 ? errno : EIO, f);
 }
 
-int out_file_finish(out_file *file, fault *f) {
+int out_file_settle(out_file *file, fault *f) {
+    if (file->fd < 0)
+        return 0;
     int code = close_stream(file, f);
     if (code != 0 || file->fd == STDOUT_FILENO)
         return code != 0 ? code : out_file_flush_standard(f);
@@ -205,10 +207,13 @@ int out_file_finish(out_file *file, fault *f) {
         return code;
     const int closed = close(file->fd);
     file->fd = -1;
-    if (closed != 0)
-        return cannot(file, "write", errno, f);
-    if (!file->path)
-        return 0;
+    return closed != 0 ? cannot(file, "write", errno, f) : 0;
+}
+
+int out_file_finish(out_file *file, fault *f) {
+    const int code = out_file_settle(file, f);
+    if (code != 0 || !file->temporary)
+        return code;
     if (rename(file->temporary, file->path) != 0)
         return cannot(file, "replace", errno, f);
     pardon(file->temporary);

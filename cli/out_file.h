@@ -38,7 +38,11 @@ int out_file_stream(out_file *file, FILE **stream, fault *f);
 /* Gives a file that will replace another its temporary name now, so that other processes can open it. */
 int out_file_name(out_file *file, fault *f);
 
-/* The file is whole: gives it its name. */
+/* The file is whole, and is written and closed under a temporary name. Of several files all are settled before one is
+ * finished, since this is what a full disk makes fail. */
+int out_file_settle(out_file *file, fault *f);
+
+/* Settles the file and gives it its name. */
 int out_file_finish(out_file *file, fault *f);
 
 /* What was not finished disappears. Accepts a file of all zeros. */

@@ -117,6 +117,10 @@ int output_complete(output *out, fault *f) {
     return code;
 }
 
+int output_settle(output *out, fault *f) {
+    return out->to_npy ? out_file_settle(&out->file, f) : 0;
+}
+
 int output_finish(output *out, fault *f) {
     return out->to_npy ? out_file_finish(&out->file, f) : 0;
 }

@@ -59,7 +59,10 @@ int output_write(output *out, uint64_t first, const void *elements, size_t n, fa
 /* Completes the array: prints what was kept (not for JSON), or writes what is still missing from the file. */
 int output_complete(output *out, fault *f);
 
-/* Gives the complete file its name. Where there are two, both are completed first. */
+/* Writes the complete file under a temporary name. */
+int output_settle(output *out, fault *f);
+
+/* Gives the complete file its name. Where there are two, both are settled first. */
 int output_finish(output *out, fault *f);
 
 /* Everything written so far, in memory order; only for kind OUTPUT_KEPT. NULL on a fault. */

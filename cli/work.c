@@ -315,6 +315,10 @@ int work_finish(work *w, tally_form form, tally_grouping grouping, uint64_t n) {
     if (code == 0)
         code = output_complete(&w->out, w->f);
     if (code == 0 && w->keys_out)
+        code = output_settle(w->keys_out, w->f);
+    if (code == 0)
+        code = output_settle(&w->out, w->f);
+    if (code == 0 && w->keys_out)
         code = output_finish(w->keys_out, w->f);
     if (code == 0)
         code = output_finish(&w->out, w->f);

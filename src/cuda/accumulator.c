@@ -345,10 +345,12 @@ int tally_cuda_column_packs(const tally_computation *c, int architecture) {
     case TALLY_MONOID_bxor:
         return TALLY_CUDA_PACKED_XOR;
     case TALLY_MONOID_sum:
+    case TALLY_MONOID_sumabs:
         return TALLY_CUDA_PACKED_SUM;
     case TALLY_MONOID_min:
         return has_pairs ? TALLY_CUDA_PACKED_MIN : 0;
     case TALLY_MONOID_max:
+    case TALLY_MONOID_maxabs:
         return has_pairs ? TALLY_CUDA_PACKED_MAX : 0;
     case TALLY_MONOID_minmax:
         return has_pairs ? TALLY_CUDA_PACKED_MINMAX : 0;
@@ -360,6 +362,18 @@ int tally_cuda_column_packs(const tally_computation *c, int architecture) {
 bool tally_cuda_looks_up_exponentials(const tally_computation *c) {
     return c->entry && c->monoid == TALLY_MONOID_logsumexp && c->in_bytes == 1 && !tally_is_scan(c) &&
            !c->words.count && c->desc.grouping == TALLY_ALL_VALUES;
+}
+
+bool tally_cuda_looks_up_powers(const tally_computation *c) {
+    return c->entry && c->monoid == TALLY_MONOID_logsumexp && !tally_dtype_is_float(c->desc.in) && !tally_is_scan(c) &&
+           !c->words.count && !c->exact && !tally_cuda_looks_up_exponentials(c) &&
+           (c->desc.grouping == TALLY_AXIS || c->desc.grouping == TALLY_ALL_VALUES);
+}
+
+int tally_cuda_factors(const tally_computation *c) {
+    const bool are_narrow = c->entry && c->monoid == TALLY_MONOID_prod && !tally_is_scan(c) && !c->exact &&
+                            !c->words.count && c->in_bytes <= 2 && !tally_dtype_is_float(c->desc.in);
+    return are_narrow ? 4 / (int)c->in_bytes : 1;
 }
 
 bool tally_cuda_order_shows(const tally_computation *c) {
@@ -400,15 +414,22 @@ bool tally_cuda_has_half_moments(const tally_computation *c) {
            c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16;
 }
 
+/* By keys only narrow ones with sums of 32 bits, and variances. Measured on an H200, in microseconds (in brackets:
+ * without differences): mean of 30 million u16 in runs of 25 62 (82), var of 20 million i16 of 9 82 (120); but sum of
+ * 12 million i32 in runs of 3 98 (83), any of 28 million bf16 of 1090 64 (64). */
 int tally_cuda_differences(const tally_computation *c) {
-    if (!c->entry || c->exact || c->words.count || c->skips_nan || c->desc.grouping != TALLY_SEGMENTS ||
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    if (!c->entry || c->exact || c->words.count || c->skips_nan || (c->desc.grouping != TALLY_SEGMENTS && !keys) ||
         tally_is_scan(c) || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
         return 0;
     if (tally_cuda_brief_moments(c) == TALLY_CUDA_MOMENTS_IN_INTEGERS)
         return TALLY_CUDA_OF_MOMENTS;
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    if (keys && (tally_cuda_is_flag(c) || (kind != TALLY_CLASS_SUM && kind != TALLY_CLASS_SQUARE) ||
+                 c->in_bytes > (kind == TALLY_CLASS_SQUARE ? 1 : 2)))
+        return 0;
     if (tally_cuda_is_flag(c))
         return TALLY_CUDA_OF_FLAGS;
-    const tally_monoid_class kind = tally_class_of(c->monoid);
     if (kind == TALLY_CLASS_COUNT)
         return TALLY_CUDA_OF_COUNTS;
     if (c->monoid == TALLY_MONOID_bxor)
@@ -417,6 +438,11 @@ int tally_cuda_differences(const tally_computation *c) {
         tally_dtype_is_float(c->desc.in))
         return 0;
     return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? TALLY_CUDA_OF_BYTES : TALLY_CUDA_OF_LANES;
+}
+
+bool tally_cuda_has_place_keys(const tally_computation *c) {
+    return c->entry && !c->exact && !c->skips_nan && !tally_is_scan(c) && c->in_bytes <= 2 &&
+           tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !tally_dtype_is_float(c->desc.in);
 }
 
 bool tally_cuda_finds_places(const tally_computation *c) {

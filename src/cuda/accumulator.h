@@ -101,6 +101,10 @@ bool tally_cuda_has_higher_moments(const tally_computation *computation);
 int tally_cuda_column_packs(const tally_computation *computation, int architecture);
 /* Whether this is a logsumexp of bytes whose exponentials are looked up in a block's shared memory (append.cu). */
 bool tally_cuda_looks_up_exponentials(const tally_computation *computation);
+/* Elements whose product 32 bits hold, if this is a reduction to a product of narrow integers; else 1. */
+int tally_cuda_factors(const tally_computation *computation);
+/* Whether this is another logsumexp of integers, whose exponentials are looked up (running.cu). */
+bool tally_cuda_looks_up_powers(const tally_computation *computation);
 /* Whether the order in which elements are reduced can show in the results' bits. */
 bool tally_cuda_order_shows(const tally_computation *computation);
 /* In what threads of a reduction add up second moments of some elements (running.cu); 0: they do not. */
@@ -112,6 +116,8 @@ bool tally_cuda_has_half_moments(const tally_computation *computation);
 /* How tile_sums.cu adds up a tile of a reduction by segments, if a segment's result is a difference of two sums,
  * exactly; else 0. */
 int tally_cuda_differences(const tally_computation *computation);
+/* Whether a reduction by groups keeps an element and its place in a tile as one word (groups.cu). */
+bool tally_cuda_has_place_keys(const tally_computation *computation);
 /* Whether this is a scan whose results are places of extremes, by scan_places.cu. */
 bool tally_cuda_finds_places(const tally_computation *computation);
 /* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */

@@ -144,7 +144,7 @@ typedef struct tally_cuda_cut {
             unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
             unsigned tile;    /* bytes there */
             unsigned results; /* as in the kernel's arguments, like what follows */
-            unsigned group, chain, groups;
+            unsigned group_bits, chain_bits, groups;
             unsigned shared; /* bytes of a block */
         } tall;
         struct {
@@ -156,10 +156,13 @@ typedef struct tally_cuda_cut {
             uint64_t together; /* blocks in waves, which are resident together */
             bool are_merged;   /* tiles have elements and ends of segments (merged_segments.cu) */
             bool are_long;     /* segments on average: a tile is a warp's (long_segments.cu) */
+            bool are_parts;    /* of tiles: each keeps what parts of it have (tile_parts.cu) */
             bool are_pieces;   /* of long segments: a block has one (pieces_of_segments.cu) */
-            bool are_small;    /* tiles: by keys in two launches (apart_runs.cu) */
-            bool is_apart;     /* results of segments wait (finish_segments.cu) */
-            unsigned few;      /* blocks of the only launch, if there are few elements; else 0 */
+            bool are_small;    /* tiles of segments */
+            uint64_t
+                apart_tiles; /* small tiles by keys in two launches, if the output is small (apart_runs.cu); else 0 */
+            bool is_apart;   /* results of segments wait (finish_segments.cu) */
+            unsigned few;    /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {
             uint64_t blocks; /* that share a row; 0: each group is a warp's */

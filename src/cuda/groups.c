@@ -34,6 +34,10 @@ enum {
 
     SMALL_TILES = 8, /* a processor at most */
 
+    /* a processor at least, of tile_parts.cu, where a lane goes over a segment: sums of 900,000 f64 took 13.1 us that
+     * way on an H200, and 11.6 by heads */
+    PARTS_TILES = 16,
+
     /* segments of which a block has a piece */
     MOST_LONG_SEGMENTS = 2048,
     LONG_SEGMENT = 16 << 10,     /* bytes */
@@ -41,6 +45,12 @@ enum {
     MOST_PIECE = 32 << 10,
     LEAST_PIECE = 4 << 10,
     LEAST_PIECES = 8, /* a processor, if there is so much input */
+
+    /* runs that wait for the second of two launches. Where 10 MB wait, of a million f64 in runs of 1.5, sums took 21.8
+     * us on an H200, and 18.4 in three launches; std of 350,000 f64 in runs of 90 12.0 and 15.7. */
+    APART = 4 << 20,       /* bytes at most */
+    APART_ROOM = 40 << 20, /* bytes of the workspace for them at most */
+    APART_TURNS = 2,       /* tiles for each that is resident */
 
     /* segments whose results wait for the last launch */
     APART_TILES = 16, /* a processor at most */
@@ -101,6 +111,19 @@ static bool cut_small_segments(const tally_cuda_device *device, const tally_cuda
     return true;
 }
 
+/* Tiles that keep what parts of them have, if there are enough. */
+static bool cut_parts(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                      tally_cuda_cut *cut) {
+    const uint64_t tiles = sizes->parts_tile ? divide_up(shape->extent, sizes->parts_tile) : 0;
+    if (tiles < (uint64_t)device->multiprocessors * PARTS_TILES || shape->groups > shape->extent / sizes->parts_mean)
+        return false;
+    cut->folds.are_parts = true;
+    cut->folds.tile = sizes->parts_tile;
+    cut->folds.tiles = cut->folds.chunks = tiles;
+    cut_for_blocks(sizes, cut);
+    return true;
+}
+
 /* Few segments that are long on average: a block has a piece of one of them. */
 static bool cut_pieces(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        const tally_shape *shape, tally_cuda_cut *cut) {
@@ -131,6 +154,23 @@ static void cut_for_merged(const tally_cuda_sizes *sizes, const tally_shape *sha
     cut->bits = tally_cuda_place(cut, cut->folds.tiles * cut->folds.tile / 8 + 16);
 }
 
+/* The bytes of what waits of so many runs. */
+static uint64_t apart_bytes(const tally_computation *c, uint64_t runs) {
+    return runs * (c->out_bytes * c->per_result + c->index_bytes);
+}
+
+/* Small tiles in two launches, if they are few, and if there is room for what waits of a run for each element. */
+static void cut_apart_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                           uint64_t elements, tally_cuda_cut *cut) {
+    const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
+    const uint64_t resident = (uint64_t)device->multiprocessors * sizes->fold_blocks;
+    if (c->is_sized || tiles > resident * APART_TURNS || apart_bytes(c, elements) > APART_ROOM)
+        return;
+    cut->folds.apart_tiles = tiles;
+    cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
+    cut->keys = tally_cuda_place(cut, elements * c->index_bytes);
+}
+
 /* What waves need comes first, for they clear it. */
 static void cut_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                      uint64_t resident, uint64_t elements, tally_cuda_cut *cut) {
@@ -149,8 +189,10 @@ static void cut_runs(const tally_cuda_device *device, const tally_computation *c
     cut->bits = tally_cuda_place(cut, strips * TALLY_CUDA_STRIP / 8);
     cut->ranks = tally_cuda_place(cut, strips * sizeof(uint32_t));
     cut->told = tally_cuda_place(cut, cut->folds.blocks * sizeof(uint32_t));
-    cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
-    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
+    cut_apart_runs(device, c, sizes, elements, cut);
+    const uint64_t most_tiles = most(tiles, cut->folds.apart_tiles);
+    cut->heads = tally_cuda_place(cut, most_tiles * sizeof(uint64_t));
+    cut->partials = tally_cuda_place(cut, most_tiles * sizes->cut_bytes);
 }
 
 /* Whether one launch reduces all. */
@@ -162,26 +204,6 @@ static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_c
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
-    return true;
-}
-
-/* Whether two launches reduce all, with small tiles: as long as all of them are resident, and as what waits for the
- * second launch is little. */
-static bool cut_small_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                           uint64_t elements, tally_cuda_cut *cut) {
-    enum { APART = 4 << 20 /* bytes that wait at most */ };
-    const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
-    const uint64_t each = c->out_bytes * c->per_result + c->index_bytes;
-    if (tiles > (uint64_t)device->multiprocessors * sizes->fold_blocks || elements * each > APART)
-        return false;
-    cut->folds.are_small = true;
-    cut->folds.tile = sizes->small_fold_tile;
-    cut->folds.tiles = cut->folds.chunks = tiles;
-    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
-    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
-    cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
-    cut->keys = tally_cuda_place(cut, elements * c->index_bytes);
     return true;
 }
 
@@ -205,8 +227,6 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
     if (!c->is_sized && (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut)))
         return;
-    if (keys && !c->is_sized && cut_small_runs(device, c, sizes, shape->extent, cut))
-        return;
     if (keys)
         cut_runs(device, c, sizes, resident, shape->extent, cut);
     else if (cut_pieces(device, c, sizes, shape, cut))
@@ -216,7 +236,7 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
         cut_for_long(device, c, sizes, shape->extent, cut);
     else {
-        if (!cut_small_segments(device, sizes, shape->extent, cut))
+        if (!cut_parts(device, sizes, shape, cut) && !cut_small_segments(device, sizes, shape->extent, cut))
             cut_for_blocks(sizes, cut);
         cut_apart(device, c, shape, cut);
     }
@@ -261,6 +281,14 @@ static tally_status launch_few(const tally_cuda_launch *l, bool refuses_empty) {
                               "launching a reduction of few elements by segments");
 }
 
+static tally_cuda_kernel_number kernel_of_tiles(const tally_cuda_launch *l) {
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    return l->cut->folds.are_long    ? k->fold_long_segments
+           : l->cut->folds.are_parts ? k->fold_segments_by_parts
+           : l->cut->folds.are_small ? k->fold_small_segments
+                                     : k->fold_segments;
+}
+
 /* Two launches, of which the last one moves results. */
 static tally_status launch_apart(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
     enum { MOVED = 4 /* results, of a thread */ };
@@ -269,8 +297,7 @@ static tally_status launch_apart(const tally_cuda_launch *l, tally_cuda_groups_a
     tally_cuda_grid grid = {.x = args->tiles, .threads = TALLY_CUDA_FOLD_BLOCK};
     args->is_apart = true;
     args->out = args->apart = l->workspace + l->cut->apart;
-    tally_status status = tally_cuda_enqueue(l, l->cut->folds.are_small ? k->fold_small_segments : k->fold_segments,
-                                             grid, args, "launching a reduction of segments");
+    tally_status status = tally_cuda_enqueue(l, kernel_of_tiles(l), grid, args, "launching a reduction of segments");
     args->out = out;
     grid.x = divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK) + divide_up(args->segments, TALLY_CUDA_FOLD_BLOCK * MOVED);
     grid.starts_early = true;
@@ -333,14 +360,11 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
         if (status == TALLY_OK)
             status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
     }
-    const tally_cuda_kernel_number fold = cut->folds.are_long    ? k->fold_long_segments
-                                          : cut->folds.are_small ? k->fold_small_segments
-                                                                 : k->fold_segments;
     grid = (tally_cuda_grid){.x = takes_turns ? least(folds, resident) : folds,
                              .threads = TALLY_CUDA_FOLD_BLOCK,
                              .starts_early = !args.checks_alone};
     if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, fold, grid, &args, "launching a reduction of segments");
+        status = tally_cuda_enqueue(l, kernel_of_tiles(l), grid, &args, "launching a reduction of segments");
     if (status == TALLY_OK)
         status = start_fold_cuts(
             l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, args.segments / WRITES)), &args);
@@ -418,8 +442,8 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
         grid.cluster = cut->folds.few > 1 ? cut->folds.few : 0;
         return tally_cuda_enqueue(l, k->fold_few_runs, grid, &args, "launching a reduction of few elements by keys");
     }
-    if (cut->folds.are_small) {
-        grid.x = args.tiles;
+    if (cut->folds.apart_tiles && apart_bytes(c, least(args.room, args.n)) <= APART) {
+        grid.x = args.tiles = args.chunks = cut->folds.apart_tiles;
         args.apart = l->workspace + cut->apart;
         args.apart_keys = l->workspace + cut->keys;
         tally_status status = tally_cuda_enqueue(l, k->fold_runs_apart, grid, &args, "launching a reduction of runs");

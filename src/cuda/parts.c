@@ -21,8 +21,14 @@
     tally_cuda_kernels_fold_block, tally_cuda_kernels_append, tally_cuda_kernels_partials, tally_cuda_kernels_rows
 
 static const char *const clusters[] = {ROWS, tally_cuda_kernels_cluster, NULL};
-static const char *const rows[] = {
-    ROWS, tally_cuda_kernels_reduce, entry_reduce, entry_reduce_across, tally_cuda_kernels_fold_partials, PIECES, NULL};
+static const char *const rows[] = {ROWS,
+                                   tally_cuda_kernels_hand_over,
+                                   tally_cuda_kernels_reduce,
+                                   entry_reduce,
+                                   entry_reduce_across,
+                                   tally_cuda_kernels_fold_partials,
+                                   PIECES,
+                                   NULL};
 static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cuda_kernels_tiny_rows, NULL};
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
@@ -44,11 +50,15 @@ static const char *const thin_columns[] = {COLUMNS,
 
 #define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
 #define RUNS   GROUPS, tally_cuda_kernels_runs
+#define TILES                                                                                                          \
+    tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
+        tally_cuda_kernels_tile_sums
+#define RUN_TILES TILES, tally_cuda_kernels_run_tiles
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 #define SEGMENTS_OF_TILES                                                                                              \
-    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,                \
-        tally_cuda_kernels_tile_sums, tally_cuda_kernels_fold_segments
+    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, TILES, tally_cuda_kernels_tile_parts,        \
+        tally_cuda_kernels_fold_segments
 
 static const char *const segments[] = {SEGMENTS_OF_TILES,
                                        entry_fold_segments,
@@ -60,6 +70,8 @@ static const char *const segments[] = {SEGMENTS_OF_TILES,
                                        NULL};
 static const char *const small_segments[] = {tally_cuda_kernels_small_tiles, SEGMENTS_OF_TILES,
                                              entry_fold_small_segments, NULL};
+static const char *const parts_of_segments[] = {tally_cuda_kernels_by_parts, SEGMENTS_OF_TILES,
+                                                entry_fold_segments_by_parts, NULL};
 static const char *const pieces_of_segments[] = {tally_cuda_kernels_offsets,
                                                  GROUPS,
                                                  tally_cuda_kernels_append,
@@ -83,12 +95,10 @@ static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_stretch,
                                     tally_cuda_kernels_wave_runs,
                                     NULL};
-static const char *const runs[] = {RUNS, tally_cuda_kernels_fold_tile, tally_cuda_kernels_run_tiles,
-                                   tally_cuda_kernels_fold_runs, NULL};
+static const char *const runs[] = {RUNS, RUN_TILES, tally_cuda_kernels_fold_runs, NULL};
 static const char *const apart_runs[] = {tally_cuda_kernels_small_tiles,
                                          RUNS,
-                                         tally_cuda_kernels_fold_tile,
-                                         tally_cuda_kernels_run_tiles,
+                                         RUN_TILES,
                                          tally_cuda_kernels_fold_cuts,
                                          tally_cuda_kernels_apart_runs,
                                          entry_fold_runs_apart,
@@ -96,8 +106,7 @@ static const char *const apart_runs[] = {tally_cuda_kernels_small_tiles,
                                          NULL};
 static const char *const few_runs[] = {RUNS,
                                        tally_cuda_kernels_mark_runs,
-                                       tally_cuda_kernels_fold_tile,
-                                       tally_cuda_kernels_run_tiles,
+                                       RUN_TILES,
                                        tally_cuda_kernels_fold_cuts,
                                        entry_fold_cuts,
                                        tally_cuda_kernels_few_runs,
@@ -117,8 +126,9 @@ static const char *const cells[] = {tally_cuda_kernels_label_loads, tally_cuda_k
 /* ---- scans ---- */
 
 #define TILES                                                                                                          \
-    tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch,    \
-        tally_cuda_kernels_scan_move, tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
+    tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over, tally_cuda_kernels_waves,                               \
+        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_scan_move,                         \
+        tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
 
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
 static const char *const scan_in_window[] = {TILES,
@@ -145,7 +155,7 @@ static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL
 #define ONE_WAVE_TILES                                                                                                 \
     tally_cuda_kernels_in_one_wave, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, \
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
-        tally_cuda_kernels_one_wave, tally_cuda_kernels_scan_finish
+        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish
 
 #define ONE_WAVE ONE_WAVE_TILES, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 #define ONE_WAVE_WORDS                                                                                                 \
@@ -178,8 +188,8 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
                                          NULL};
 
 #define LOOK_BACK                                                                                                      \
-    tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,                            \
-        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
+    tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over,                        \
+        tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch, \
         tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_integers,                \
         tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors,       \
         tally_cuda_kernels_scan_look_back
@@ -187,7 +197,7 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
 static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
 static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,
                                               NULL};
-static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
+static const char *const held[] = {tally_cuda_kernels_hand_over, tally_cuda_kernels_scan_held, PIECES, NULL};
 static const char *const pieces[] = {PIECES, NULL};
 static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits, entry_mark_offsets,
                                     tally_cuda_kernels_clear_words, NULL};
@@ -202,8 +212,8 @@ static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally
                                             tally_cuda_kernels_scan_thin, NULL};
 static const char *const scan_of_few[] = {tally_cuda_kernels_scan_few, NULL};
 
-static const char *const tall[] = {tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tall,
-                                   NULL};
+static const char *const tall[] = {tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_strands,
+                                   tally_cuda_kernels_scan_tall, NULL};
 
 static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns, NULL};
 
@@ -389,6 +399,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, pieces_of_segments);
         if (sizes->small_fold_tile)
             add(l, small_segments);
+        if (sizes->parts_tile)
+            add(l, parts_of_segments);
         if (sizes->long_mean)
             add(l, long_segments);
         if (sizes->merged_tile)

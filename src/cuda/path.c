@@ -23,21 +23,25 @@ enum {
 };
 
 /* Whether tiles of some rows (scan_tall.cu) are faster than waves, or than panels where slabs are too many for those.
- * On an H200 argmax of i32 1 x 2873 x 36 took 11.0 us and 14.4, sums of i64 2 x 927 x 41 9.2 and 12.3, running sums of
- * i8 in i8 22 x 545172 x 3 58 and 76, minmax of u16 319 x 4644 x 29 143 and 205; but sums of f32 1 x 16000000 x 2 98
- * and 75, dot of bf16 1 x 459779 x 39 70 and 65. */
+ * On an H200, in microseconds (in brackets: in waves): argmin of f32 1 x 5000000 x 4 143 (230), all of i32 1 x 2800000
+ * x 17 110 (120), any of f32 1 x 1522641 x 72 237 (291), count_nonzero of f32 1 x 55227 x 6 11.2 (12.0); but minmax of
+ * f32 1 x 10000000 x 2 108 (100), and before the last changes dot of bf16 1 x 459779 x 39 70 (65). */
 static bool are_fast_tiles(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
                            const tally_cuda_cut *tall, bool has_waves) {
     enum {
-        NARROW = 64,  /* bytes of a row */
-        OF_ENTRY = 32 /* bytes of a tile's column, read and written, for each byte of its sum's entry */
+        NARROW = 64,   /* bytes of a row */
+        OF_ENTRY = 16, /* bytes of a tile's column, read and written, for each byte of its sum's entry */
+        FEW = 3        /* columns */
     };
     const uint64_t result = c->out_bytes * c->per_result, each = c->in_bytes + result;
     if (tall->elements * each <= LITTLE)
         return has_waves; /* else columns are held in registers */
-    return c->in_bytes <= (has_waves ? 1 : 2) && result <= 4 && shape->inner * c->in_bytes <= NARROW &&
-           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) &&
-           (tall->tall.tiles == 1 || tall->tall.strands * tall->tall.rows * each >= OF_ENTRY * sizes->entry_bytes);
+    if (tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ||
+        (tall->tall.tiles > 1 && tall->tall.strands * tall->tall.rows * each < OF_ENTRY * sizes->entry_bytes))
+        return false;
+    const bool are_narrow = result <= 4 && shape->inner * c->in_bytes <= NARROW;
+    return has_waves ? shape->inner > FEW || sizes->slot_bytes > 8 || (are_narrow && c->in_bytes == 1)
+                     : are_narrow && c->in_bytes <= 2;
 }
 
 /* Whether clusters hold the columns of little input, with a block for most multiprocessors: nothing is cleared before.
@@ -47,7 +51,7 @@ static bool cut_little(const tally_cuda_device *device, const tally_computation 
     tally_cuda_cut held = *cut;
     if (cut->elements * (c->in_bytes + c->out_bytes * c->per_result) > MOST_HELD ||
         !tally_cuda_held_columns_cut(device, c, sizes, shape, &held) ||
-        held.held_columns.panels * held.held_columns.blocks * 2 < (uint64_t)device->multiprocessors)
+        held.held_columns.panels * held.held_columns.blocks * 4 < (uint64_t)device->multiprocessors)
         return false;
     *cut = held;
     return true;

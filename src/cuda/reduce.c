@@ -25,9 +25,10 @@ enum {
      * 0.35 us of each of many calls for up to 2^18 f32 on an H200, and 0.2 for 2^22 and 2^24. */
     EARLY_VECTORS = 1 << 22,
 
-    /* Up to this many partial results of one result are folded by a block, eight by each thread. More are folded by a
-     * cluster; for fewer a cluster takes 0.2 to 0.4 us longer on an H200. */
-    ONE_BLOCK_FOLDS = 8 * TALLY_CUDA_BLOCK,
+    /* Up to this many partial results of one result are folded by a block, eight by each thread; those of rows by the
+     * last block of the row. More are folded by a cluster; for fewer a cluster takes 0.2 to 0.4 us longer on an H200.
+     */
+    ONE_BLOCK_FOLDS = TALLY_CUDA_MOST_HANDED,
     FOLD_BLOCKS = 2, /* for each multiprocessor, to fold the partial results of many results */
 
     TINY_ROW = 4,  /* elements of a row at most, as in tiny_rows.cu */
@@ -82,6 +83,11 @@ static bool cut_row_clusters(const tally_cuda_device *device, const tally_cuda_s
     return true;
 }
 
+/* Whether the last block of each row folds what the others hand over. */
+static bool hands_over(const tally_cuda_cut *cut) {
+    return cut->rows.blocks <= TALLY_CUDA_MOST_HANDED;
+}
+
 void tally_cuda_rows_cut(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
                          tally_cuda_cut *cut) {
     const uint64_t step = (uint64_t)TALLY_CUDA_BLOCK * sizes->vector * sizes->unroll, steps = divide_up(extent, step);
@@ -101,7 +107,8 @@ void tally_cuda_rows_cut(const tally_cuda_device *device, const tally_cuda_sizes
         cut->rows.blocks = TALLY_CUDA_CLUSTER;
         cut->rows.chunk = round_up(divide_up(extent, TALLY_CUDA_CLUSTER), of_cluster);
     } else if (cut->rows.blocks > 1) {
-        cut->partials = tally_cuda_place(cut, cut->groups * cut->rows.blocks * sizes->slot_bytes);
+        cut->partials = tally_cuda_place(cut, cut->groups * cut->rows.blocks *
+                                                  (hands_over(cut) ? sizes->handed_bytes : sizes->slot_bytes));
     }
 }
 
@@ -159,7 +166,7 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
     }
     tally_status status =
         tally_cuda_enqueue(l, rows_are_aligned(l) ? k->reduce : k->reduce_across, grid, &args, "launching a reduction");
-    if (status == TALLY_OK && cut->rows.blocks > 1)
+    if (status == TALLY_OK && !hands_over(cut))
         status = tally_cuda_partials_launch(l, k->fold_partials, cut->rows.blocks);
     return status;
 }

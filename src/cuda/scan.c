@@ -13,19 +13,18 @@ enum {
     MOST_EXACT_IN_WAVES = 1 << 21,
 
     /* The most vectors of a scan that is held in registers: by one block, by a cluster of CLUSTER or of WIDE_CLUSTER
-     * blocks, or by as many blocks as needed, after a launch that computes their sums. 2^16 f32 took 2.5 us by two
-     * launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
-     * 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. Fewer of wide
-     * results, of elements of 1 and 2 bytes, and with large accumulators: in microseconds on an H100, by two launches
-     * and in waves, 10^6 i8 to i64 16.1 and 11.7, 8 * 10^6 u8 to u8 16.2 and 12.2, argmin of 10^6 f32 19.5 and 15.6;
-     * 2^21 f32 10.8 and 13.9. */
-    HELD_IN_BLOCK = 1 << 10,
+     * blocks, or by as many blocks as needed, which hand over their sums. When these had them from an earlier launch,
+     * 2^16 f32 took 2.5 us by two launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16
+     * blocks 2.6 and 12.1, of 8 3.0 and 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two
+     * launches, 11.4 in waves. Fewer of wide results, of elements of 1 and 2 bytes, and with large accumulators: in
+     * microseconds on an H100, by two launches and in waves, 10^6 i8 to i64 16.1 and 11.7, 8 * 10^6 u8 to u8 16.2
+     * and 12.2, argmin of 10^6 f32 19.5 and 15.6; 2^21 f32 10.8 and 13.9. */
     HELD_IN_CLUSTER = 1 << 13,
     HELD_IN_WIDE_CLUSTER = 1 << 14,
     HELD_VECTORS = 1 << 19,
     HELD_OF_NARROW = 3, /* times so many, divided by the elements of a vector */
     HELD_OF_LARGE = 4,  /* divided by */
-    HELD_BLOCK = 256,   /* threads of a block, where there are two launches; above so many vectors twice as many: */
+    HELD_BLOCK = 256,   /* threads of a block that hands over its sum; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
     /* Rows of some vectors are held by a block or a cluster each, if there is room for about all of them at a time. On
      * an H200 norm_inf of f64 30 x 3228 took 7.8 us that way and 9.2 in waves, prod of f32 8 x 18099 7.4 and 8.4; but
@@ -39,11 +38,13 @@ enum {
     /* Tiles of a scan in one wave, for each block of a scan in waves. On an H100, with 132 of these, 657 tiles of f64
      * took 22 us and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
     ONE_WAVE_TILES = 6,
-    /* The same for variances of floats, whose threads go through longer stretches. On an H100, 1500 tiles of f32 by
-     * segments took 104 us and 117 in waves. But 1300 tiles of i32 took 60 and 54, and f64 by keys 54 and 53. */
-    VECTORS_TILES = 12,
+    /* The same by segments for positions, whose waves take long: on an H200 argmin of 2.6 million f32, 841 tiles, took
+     * 20.5 us, and 29.7 in waves; but sumsq of 5.4 million i32, 1061 tiles, 26.8 and 26.2, sums of 25 million f32 84
+     * and 64. And for variances of floats, whose threads go through longer stretches. */
+    MORE_TILES = 12,
     MOST_ROW_TILES = 128,    /* of a row: a block adds up the entries of all before its own */
-    MOST_SEGMENTS = 1 << 17, /* of a scan in one wave: a block might have to read all their offsets */
+    MOST_SEGMENTS = 1 << 20, /* of a scan in one wave: a block might have to read all their offsets */
+    FEW_SEGMENTS = 1 << 12,  /* which each of many blocks finds by itself */
     OFFSETS_A_FINDER = 4,    /* that a thread checks if there are few */
     FINDERS = 256,           /* blocks that check offsets, at most: a block has a thread for what each has found */
 
@@ -90,21 +91,20 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
         most_vectors /= HELD_OF_LARGE;
     if (rows && vectors && c->desc.grouping == TALLY_AXIS)
         return cut_held_rows(plan, shape, most_vectors, cut);
-    if (!rows || !vectors || (vectors > most_vectors && vectors > HELD_IN_BLOCK))
+    const uint64_t in_block = rows * 2 * HELD_BLOCK;
+    if (!rows || !vectors || (vectors > most_vectors && vectors > in_block))
         return false;
-    unsigned widest = 0;
-    const uint64_t resident =
-        vectors > HELD_IN_BLOCK
-            ? tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL)
-            : 0;
-    if (vectors > HELD_IN_BLOCK) {
+    if (vectors > in_block) {
+        unsigned widest = 0;
+        const uint64_t resident =
+            tally_cuda_resident(plan, plan->kernels.scan_held, 2 * HELD_BLOCK, sizes->has_clusters ? &widest : NULL);
         blocks = vectors <= HELD_IN_CLUSTER ? TALLY_CUDA_CLUSTER : TALLY_CUDA_WIDE_CLUSTER;
-        in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest;
+        in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= widest && vectors <= blocks * in_block;
+        /* Blocks that have to wait for others to end take twice as long: max of 3000000 u32, by 733 blocks where 264
+         * fit, took 17.1 us on an H200, in waves 15.4. */
+        if (!in_cluster && vectors > resident * in_block)
+            return false;
     }
-    /* Blocks that have to wait for others to end take twice as long: max of 969387 f64, by 474 blocks where 264 fit,
-     * took 23.3 us on an H200, in waves 15.2; but a sum of 400000 i64, which all fit, 10.7, and 13.0 in waves. */
-    if (blocks > 1 && !in_cluster && vectors > resident * 2 * HELD_BLOCK * rows)
-        return false;
     if (blocks > 1 && !in_cluster)
         blocks = divide_up(vectors, rows * (vectors > HELD_IN_SMALL_BLOCKS ? 2 * HELD_BLOCK : HELD_BLOCK));
     const uint64_t threads = round_up(divide_up(vectors, blocks), WARP * rows) / rows;
@@ -113,16 +113,14 @@ static bool cut_held(tally_cuda_plan *plan, const tally_shape *shape, tally_cuda
     cut->held.threads = (unsigned)threads;
     cut->held.blocks = divide_up(vectors, threads * rows);
     if (cut->held.blocks > 1 && !in_cluster)
-        cut->partials = tally_cuda_place(cut, cut->held.blocks * sizes->slot_bytes);
+        cut->partials = tally_cuda_place(cut, TALLY_CUDA_HAND_OVERS_BYTES + cut->held.blocks * sizes->handed_bytes);
     return true;
 }
 
-/* Blocks that are not a cluster get the sum before them from an earlier launch of the same kernel. */
+/* Blocks that are not a cluster hand over their sums. */
 tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    const tally_cuda_kernel_number kernel = l->plan->kernels.scan_held;
-    const bool sums_first = cut->held.blocks > 1 && !cut->held.in_cluster;
     const bool are_rows = l->plan->gpu.base.computation.desc.grouping == TALLY_AXIS;
     const tally_cuda_grid grid = {.x = cut->held.blocks,
                                   .y = are_rows ? a->shape.outer : 1,
@@ -131,19 +129,15 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
                                   .starts_early = true};
     tally_cuda_held_args args = {.x = tally_cuda_address(a->x),
                                  .y = tally_cuda_address(a->y),
+                                 .out = tally_cuda_address(a->out),
                                  .initial = tally_cuda_address(a->initial),
                                  .carry = l->pieces.carry,
                                  .total = l->pieces.total,
-                                 .sums = sums_first ? l->workspace + cut->partials : 0,
+                                 .handed =
+                                     cut->held.blocks > 1 && !cut->held.in_cluster ? l->workspace + cut->partials : 0,
                                  .n = are_rows ? a->shape.extent : cut->elements,
                                  .before = l->pieces.before};
-    tally_status status = TALLY_OK;
-    if (sums_first)
-        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching the sums of a scan");
-    args.out = tally_cuda_address(a->out);
-    if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan");
-    return status;
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_held, grid, &args, "launching a scan");
 }
 
 /* ---- by look-back ---- */
@@ -192,12 +186,15 @@ static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uin
     return least(tile, round_up(fair, rows));
 }
 
-/* Rows of which any number goes in one wave. On an H100, in microseconds (in brackets: in waves): var of f32 20000 x
- * 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std of i16 30000 x 1100 345
- * (293), logsumexp of f32 50000 x 700 112 (106). */
+/* What goes by blocks of one tile each, whatever its amount: what takes doubles for each result, by segments and keys.
+ * On an H200, in microseconds (in brackets: in waves): logsumexp of 13 million u32 in segments of 1.14 125 (157), of 90
+ * million u8 of 2.33 616 (1188), std of 9.2 million f32 by keys in runs of 89 65 (82). Of rows, on an H100: var of f32
+ * 20000 x 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std of i16 30000 x
+ * 1100 345 (293), logsumexp of f32 50000 x 700 112 (106). */
 static bool goes_in_any_number(const tally_computation *c) {
-    return c->desc.grouping == TALLY_AXIS &&
-           (tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c));
+    if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS)
+        return tally_cuda_has_terms(c) && !tally_cuda_has_integer_terms(c) && tally_cuda_accumulator_bytes(c) > 8;
+    return tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c);
 }
 
 /* Variances of doubles along short rows: one number for all rows of a tile, which distances count from, costs more of
@@ -207,37 +204,50 @@ static bool needs_all_digits(const tally_computation *c) {
 }
 
 static uint64_t tiles_of_one_wave(const tally_computation *c) {
-    const bool are_wide_by_keys = c->desc.grouping == TALLY_KEYS && c->in_bytes == 8;
-    return tally_cuda_takes_vectors(c) && !are_wide_by_keys ? VECTORS_TILES : ONE_WAVE_TILES;
+    const bool are_places = c->desc.grouping == TALLY_SEGMENTS && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
+    return c->entry && (are_places || tally_cuda_takes_vectors(c)) ? MORE_TILES : ONE_WAVE_TILES;
 }
 
-/* Cuts a scan by segments or keys of few tiles, or of rows of few tiles each. False if there are more, or so many
- * segments that a block might have to read far more offsets than elements. */
+/* Cuts a scan by segments or keys, or of rows of few tiles each, into tiles of which each block has one. False if there
+ * are too many. A block finds its segments by itself, unless it might have to read far more offsets than elements. */
 static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t threads = sizes->one_wave.threads, small = threads * sizes->one_wave.few;
     const bool is_little = fits_small_tiles(cut->elements, small, resident);
     const uint64_t tile = is_little ? small : threads * sizes->one_wave.items;
-    const bool are_rows = c->desc.grouping == TALLY_AXIS;
-    if (!sizes->one_wave.shared || needs_all_digits(c) ||
-        (are_rows ? shape->extent > tile * MOST_ROW_TILES : shape->groups > MOST_SEGMENTS) ||
-        (!goes_in_any_number(c) && cut->elements > tile * resident * tiles_of_one_wave(c)))
+    const bool are_rows = c->desc.grouping == TALLY_AXIS, are_segments = c->desc.grouping == TALLY_SEGMENTS;
+    const bool are_many = cut->elements > tile * resident * tiles_of_one_wave(c),
+               takes_bits = are_segments && shape->groups > (are_many ? FEW_SEGMENTS : MOST_SEGMENTS);
+    if (!sizes->one_wave.shared || needs_all_digits(c) || (are_rows && shape->extent > tile * MOST_ROW_TILES) ||
+        ((are_many || takes_bits) && !goes_in_any_number(c)))
         return false;
+    /* A smaller tile takes as long, but for its offsets. */
+    const uint64_t fair = are_segments ? round_up(divide_up(cut->elements, resident), LEAST_TILE) : tile;
     const uint64_t of_rows = are_rows ? tile_of_rows(sizes, shape->extent, tile, tile) : 0;
     cut->path = TALLY_CUDA_ONE_WAVE;
-    cut->scan.tile = of_rows ? of_rows : tile;
+    cut->scan.tile = of_rows ? of_rows : most(1, least(tile, fair));
     cut->scan.are_small = is_little;
     cut->scan.tiles = cut->scan.blocks = most(1, divide_up(cut->elements, cut->scan.tile));
-    cut->entries = tally_cuda_place(cut, cut->scan.tiles * sizes->entry_bytes);
+    cut->entries = tally_cuda_place(cut, (cut->scan.tiles + divide_up(cut->scan.tiles, threads)) * sizes->entry_bytes);
     cut->early_bytes = cut->bytes;
-    if (c->desc.grouping == TALLY_SEGMENTS) {
+    if (are_segments)
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    if (are_segments && !takes_bits)
         cut->told = tally_cuda_place(cut, FINDERS * sizeof(uint64_t));
+    if (takes_bits) {
+        cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
+        cut->early_bytes = cut->bytes;
     }
     return true;
 }
 
 /* ---- in waves ---- */
+
+/* Whether entries need not be clear: FIRST_BY_MARKS in waves.cu. */
+static bool first_is_marked(const tally_computation *c, const tally_cuda_sizes *sizes) {
+    return c->desc.grouping == TALLY_ALL_VALUES && sizes->slot_bytes <= 8 && !tally_cuda_needs_start(c) &&
+           sizes->scan.messengers == 1 && !c->is_sized && !c->exact && !c->in_window;
+}
 
 /* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
  * but input that fits into one tile is one. */
@@ -265,11 +275,14 @@ void tally_cuda_scan_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_
     cut->scan.is_exchanging = cut->scan.tiles > 1 && !of_rows;
     if (cut->scan.is_exchanging) {
         const uint64_t waves = least(sizes->scan.waves, divide_up(cut->scan.tiles, cut->scan.blocks));
-        cut->entries = tally_cuda_place(cut, waves * cut->scan.blocks * sizes->entry_bytes);
+        const uint64_t marked =
+            first_is_marked(c, sizes) ? TALLY_CUDA_HAND_OVERS_BYTES + cut->scan.blocks * sizes->handed_bytes : 0;
+        cut->entries = marked + tally_cuda_place(cut, marked + waves * cut->scan.blocks * sizes->entry_bytes);
     }
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
-    *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
+    if (!first_is_marked(c, sizes))
+        *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
 }
 
 static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {
@@ -306,8 +319,8 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
     tally_cuda_scan_args args = scan_of(l, cut->scan.tile, cut->scan.tiles);
     const tally_cuda_grid grid = {.x = cut->scan.blocks,
                                   .threads = sizes->look_back.block,
-                                  .shared =
-                                      cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared};
+                                  .shared = cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared,
+                                  .starts_early = true};
     const tally_cuda_kernel_number kernel =
         cut->scan.are_small ? l->plan->kernels.scan_small_look_back : l->plan->kernels.scan_look_back;
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan by look-back");
@@ -359,7 +372,9 @@ tally_status tally_cuda_one_wave_launch(const tally_cuda_launch *l) {
                                      .told = l->workspace + cut->control};
     tally_cuda_grid grid = {.threads = sizes->one_wave.threads, .starts_early = true};
     tally_status status;
-    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
+    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS && cut->bits) {
+        status = tally_cuda_mark_offsets(l);
+    } else if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
         grid.x = most(1, least(FINDERS, divide_up(args.scan.segments, OFFSETS_A_FINDER * (uint64_t)grid.threads)));
         args.finders = (uint32_t)grid.x;
         status = tally_cuda_enqueue(l, k->check_offsets, grid, &args, "launching the check of offsets");

@@ -12,10 +12,10 @@ enum {
     NARROW_BYTES = 256, /* up to this width panels may come out narrower than it says, to make their number even */
     LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; with less, clusters hold the columns if they can */
     HALF_BUSY = 40,     /* with less, columns are cut into tiles or stretches */
-    TALL_BUSY = 85,     /* with less, tiles of some rows are faster, from so many bytes read and written on: */
+    TALL_BUSY = 90,     /* with less, tiles of some rows are faster, from so many bytes read and written on: */
     LEAST_TALL = 32 << 20,
-    TALL_ROWS = 1024, /* and with so many rows at least, as wide as a line of the cache */
-    FEW_STRANDS = 8,  /* of a column, which each of its threads adds up by itself */
+    TALL_ROWS = 512, /* and with so many rows at least, as wide as a line of the cache */
+    FEW_STRANDS = 8, /* of a column, which each of its threads adds up by itself */
 
     /* columns held in registers */
     HELD_LARGE = 768, /* threads of a multiprocessor, about, if accumulators are large */
@@ -215,27 +215,38 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
 
 /* Whether tiles of some rows (scan_tall.cu) are faster than panels that one team goes down, and than columns that
  * clusters hold: on an H200 norm_inf of f64 1 x 4289 x 17414 took 368 us and 607, bxor of u32 3 x 3824 x 18786 576 and
- * 591, min of f64 1 x 4774 x 1245 44 and 77; but sums of f32 1 x 2000 x 900 19 and 15, and on an H100 norm2 of i32 165
- * x 39212 x 2 172 and 130, argmin of u32 1 x 438 x 6532 23 and 19. */
+ * 591, min of f64 1 x 4774 x 1245 44 and 77, any of u32 1 x 12381 x 16501 339 and 380, all of u64 1 x 3455 x 28646 255
+ * and 340, count_nonzero of i32 1 x 992 x 22243 94 and 107; but sums of f32 1 x 2000 x 900 19 and 15, and on an H100
+ * norm2 of i32 165 x 39212 x 2 172 and 130, argmin of u32 1 x 438 x 6532 23 and 19. */
 static bool goes_tall(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                      const tally_shape *shape, const tally_cuda_cut *cut) {
-    const uint64_t places = (uint64_t)device->multiprocessors * sizes->scan.teams, row = shape->inner * c->in_bytes;
+                      const tally_shape *shape, const tally_cuda_cut *tall) {
+    const uint64_t processors = (uint64_t)device->multiprocessors, result = c->out_bytes * c->per_result;
+    const uint64_t row = shape->inner * c->in_bytes, places = processors * sizes->scan.teams;
     const uint64_t panels = choose_panels(shape->outer, row, sizes->scan.finishers * c->in_bytes, places);
-    return cut->elements * (c->in_bytes + c->out_bytes * c->per_result) >= LEAST_TALL && shape->extent >= TALL_ROWS &&
-           row >= LINE_BYTES && tally_cuda_busy(panels, places) < TALL_BUSY;
+    const bool is_large = tall->elements * (c->in_bytes + result) >= LEAST_TALL && shape->extent >= TALL_ROWS;
+    return row >= LINE_BYTES && ((is_large && (result != c->in_bytes || tally_cuda_busy(panels, places) < TALL_BUSY)) ||
+                                 (tall->tall.tiles == 1 && shape->outer * tall->tall.panels >= processors));
 }
 
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *c,
                                  const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
     const tally_shape flattened = flat(of_args), *shape = &flattened;
-    const bool is_tall = !c->is_sized && !has_all_threads_busy(device, shape);
-    if (is_tall && goes_tall(device, c, sizes, shape, cut) && tally_cuda_tall_cut(device, c, sizes, shape, cut))
+    tally_cuda_cut tall = *cut;
+    const bool is_tall =
+        !c->is_sized && !has_all_threads_busy(device, shape) && tally_cuda_tall_cut(device, c, sizes, shape, &tall);
+    if (is_tall && goes_tall(device, c, sizes, shape, &tall)) {
+        *cut = tall;
         return;
+    }
     if (!c->is_sized && cut_panels(device, c, sizes, shape, cut))
         return;
-    if (is_tall && (tally_cuda_held_columns_cut(device, c, sizes, shape, cut) ||
-                    tally_cuda_tall_cut(device, c, sizes, shape, cut)))
+    if (!c->is_sized && !has_all_threads_busy(device, shape) &&
+        tally_cuda_held_columns_cut(device, c, sizes, shape, cut))
         return;
+    if (is_tall) {
+        *cut = tall;
+        return;
+    }
     cut_stretches(device, sizes, shape, cut);
 }
 
@@ -306,7 +317,7 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
     const tally_shape flattened = flat(of_args), *shape = &flattened;
     const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result), extent = shape->extent;
     const uint64_t row = shape->inner * c->in_bytes, slab = extent * shape->inner,
-                   fits = TALLY_CUDA_SLAB_SCAN_BYTES / widest;
+                   fits = TALLY_CUDA_SLAB_SCAN_BYTES / (c->in_bytes + c->out_bytes * c->per_result);
     if (extent == 0 || slab == 0)
         return false;
     const bool is_short = extent < SLAB_ROWS && WHOLE_COLUMNS * extent <= fits;

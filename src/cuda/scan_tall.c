@@ -3,25 +3,27 @@
 #include "core/arithmetic.h"
 
 enum {
-    GROUP = 16,         /* tiles of which the last one tells what they add up to, */
-    MANY_STRANDS = 32,  /* and with so many strands, which share the reading, */
-    MANY_OF_GROUP = 64, /* so many tiles */
-    CHAIN = 16,         /* and then so many groups of which the last one tells what all up to it add up to */
-    PANEL_BYTES = 256,  /* of a row of a panel at most, and half as many if there would be few panels: */
+    GROUP_BITS = 3,         /* 2^3 tiles of which the last one tells what they add up to, */
+    SOME_STRANDS = 8,       /* with so many strands, which share the reading, */
+    SOME_BITS = 4,          /* 2^4 tiles, */
+    MANY_STRANDS = 32,      /* and where rows are narrow with so many */
+    MANY_OF_GROUP_BITS = 6, /* 2^6 tiles; */
+    CHAIN_BITS = 4,         /* and 2^4 groups of which the last one tells what all up to it add up to */
+    PANEL_BYTES = 256,      /* of a row of a panel at most, and half as many if there would be few panels: */
     MANY_PANELS = 12,
     SECTOR_BYTES = 32, /* panels are whole ones */
     MOST_ACROSS = TALLY_CUDA_TALL_BLOCK / 4,
     TILE_BYTES = 32 << 10,
-    VECTOR = 16, /* bytes */
+    MOST_TILE_BYTES = 48 << 10, /* where a multiprocessor has room for as many blocks as it has registers for */
+    SPARE = 2 << 10,
+    AT_ONCE = 4,    /* rows that a thread loads together; those left over it takes one by one */
+    MANY_TURNS = 4, /* of blocks; of more, the last one need not be full */
+    VECTOR = 16,    /* bytes */
     LEAST_EXTENT = 64,
-    LEAST_ROWS = 8,     /* of a strand */
-    WANTED_BLOCKS = 10, /* for each multiprocessor at least, else strands are shorter */
-    LEAST_PANELS = 4,   /* of fewer, the tiles under way at a time would wait for each other, unless they are few: */
-    FEW_TILES = 64,
-    MOST_TILES = 1 << 14,        /* of a panel, */
-    MOST_NARROW_TILES = 1 << 17, /* and where rows lie as in memory, which have */
-    NARROW_BYTES = 64,           /* at most */
-    WIDE_RESULTS = 128           /* bytes of a row of results that each thread stores by itself */
+    LEAST_ROWS = 8,       /* of a strand */
+    MOST_TILES = 1 << 17, /* of a panel */
+    NARROW_BYTES = 256,   /* of a row that lies as in memory at most */
+    WIDE_RESULTS = 128    /* bytes of a row of results that each thread stores by itself */
 };
 
 /* Which columns and rows a thread has follows from the shape, so that results do not depend on addresses. */
@@ -33,7 +35,7 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t width = inner % sizes->tall.width ? 1 : sizes->tall.width, bytes = width * c->in_bytes;
     const uint64_t threads = inner / width;
     uint64_t most_across = least(MOST_ACROSS, PANEL_BYTES / bytes);
-    if (outer * divide_up(threads, most_across) < MANY_PANELS)
+    if (inner * c->in_bytes > NARROW_BYTES && outer * divide_up(threads, most_across) < MANY_PANELS)
         most_across = least(MOST_ACROSS, PANEL_BYTES / 2 / bytes);
     uint64_t panels = divide_up(threads, most_across), across = divide_up(threads, panels);
     if (panels > 1) {
@@ -52,14 +54,22 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     const bool are_staged = are_narrow && (result == c->in_bytes || inner * result < WIDE_RESULTS);
     const bool are_in_place = result == c->in_bytes && width == 1;
     const uint64_t of_results = are_staged && !are_in_place ? inner * result : 0;
-    const uint64_t fair =
-        divide_up(extent * outer * panels, (uint64_t)device->multiprocessors * WANTED_BLOCKS * strands);
-    const uint64_t room = most(1, least(sizes->tall.items, TILE_BYTES / ((inputs * pitch + of_results) * strands)));
-    const uint64_t wanted = least(room, least(most(fair, LEAST_ROWS), divide_up(extent, strands)));
-    const uint64_t rows = are_narrow ? wanted < room ? wanted | 1 : (wanted - 1) | 1 : wanted;
+    const uint64_t at_a_time = (uint64_t)device->multiprocessors * sizes->tall.blocks;
+    const uint64_t tile_bytes =
+        most(TILE_BYTES,
+             least(MOST_TILE_BYTES, device->shared_bytes_per_sm / sizes->tall.blocks - sizes->tall.sums - SPARE));
+    const uint64_t room = most(1, least(sizes->tall.items, tile_bytes / ((inputs * pitch + of_results) * strands)));
+    const uint64_t of_strands = divide_up(extent, strands),
+                   turns = divide_up(outer * panels * divide_up(of_strands, room), at_a_time);
+    /* whole columns of a panel, if there are enough: then no tile waits for another */
+    const bool are_whole = of_strands <= room && outer * panels >= (uint64_t)device->multiprocessors;
+    const uint64_t fair = are_whole || turns > MANY_TURNS ? least(room, of_strands)
+                                                          : divide_up(of_strands * outer * panels, at_a_time * turns);
+    const uint64_t odd = are_narrow ? 1 : 0, wanted = round_up(most(fair, LEAST_ROWS), AT_ONCE) + odd;
+    const uint64_t fits = room > AT_ONCE ? (room - odd) / AT_ONCE * AT_ONCE + odd : are_narrow ? (room - 1) | 1 : room;
+    const uint64_t rows = least(least(wanted, fits), of_strands | odd);
     const uint64_t tiles = divide_up(extent, strands * rows);
-    if ((outer * panels < LEAST_PANELS && tiles > FEW_TILES && !are_narrow) ||
-        tiles > (are_narrow ? MOST_NARROW_TILES : MOST_TILES) || tiles * outer * panels > INT32_MAX)
+    if (tiles > MOST_TILES || tiles * outer * panels > INT32_MAX)
         return false;
     cut->path = TALLY_CUDA_TALL;
     cut->tall.tiles = tiles;
@@ -71,13 +81,14 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     cut->tall.pitch = (unsigned)pitch;
     cut->tall.tile = (unsigned)(round_up(strands * rows * pitch, VECTOR) + (are_narrow ? 2 * VECTOR : 0));
     const bool are_many = are_narrow && strands >= MANY_STRANDS;
-    cut->tall.group = are_many ? MANY_OF_GROUP : GROUP;
-    cut->tall.chain = are_narrow ? CHAIN : 1;
-    cut->tall.groups = are_narrow ? (unsigned)(tiles / cut->tall.group) : 0;
+    cut->tall.group_bits = are_many ? MANY_OF_GROUP_BITS : strands >= SOME_STRANDS ? SOME_BITS : GROUP_BITS;
+    const bool are_chains = are_narrow || outer * panels << cut->tall.group_bits < at_a_time;
+    cut->tall.chain_bits = are_chains ? CHAIN_BITS : 0;
+    cut->tall.groups = are_chains ? (unsigned)(tiles >> cut->tall.group_bits) : 0;
     cut->tall.results = !are_staged ? ~0u : of_results ? (unsigned)inputs * cut->tall.tile : 0;
     const uint64_t staged = of_results ? round_up(strands * rows * of_results, VECTOR) + 2 * VECTOR : 0;
     cut->tall.shared = (unsigned)(inputs * cut->tall.tile + staged) + sizes->tall.sums;
-    const uint64_t chains = tiles / (cut->tall.group * cut->tall.chain);
+    const uint64_t chains = tiles >> (cut->tall.group_bits + cut->tall.chain_bits);
     if (tiles > 1)
         cut->entries = tally_cuda_place(cut, (tiles + cut->tall.groups + chains) * outer * inner * sizes->entry_bytes);
     cut->zeroed_bytes = cut->bytes;
@@ -107,8 +118,8 @@ tally_status tally_cuda_tall_launch(const tally_cuda_launch *l) {
                                  .pitch = cut->tall.pitch,
                                  .tile_bytes = cut->tall.tile,
                                  .results = cut->tall.results,
-                                 .group = cut->tall.group,
-                                 .chain = cut->tall.chain,
+                                 .group_bits = cut->tall.group_bits,
+                                 .chain_bits = cut->tall.chain_bits,
                                  .groups = cut->tall.groups};
     const tally_cuda_grid grid = {
         .x = args.tiles * args.outer * args.panels, .threads = TALLY_CUDA_TALL_BLOCK, .shared = cut->tall.shared};

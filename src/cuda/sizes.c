@@ -176,8 +176,9 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
     s->scan.strand = held_strand(c, architecture, acc);
-    const unsigned of_window = c->in_window ? 128 : 0; /* its copy, and what the compiler adds */
-    const unsigned limit = shared_limit(architecture) - of_window;
+    const unsigned of_window = c->in_window ? 128 : 0, /* its copy, and what the compiler adds */
+        of_tables = c->entry && c->monoid == TALLY_MONOID_logsumexp && acc > 8 ? (in == 1 ? 4096 : 2048) : 0;
+    const unsigned limit = shared_limit(architecture) - of_window - of_tables;
     while (vectors > 1 && scan_shared(c, s, acc, widest, LEAST_RING) > limit) {
         vectors -= vectors > 3 ? 2 : 1; /* two are better than one, though lanes then meet in banks */
         s->scan.items = vectors * vector;
@@ -215,18 +216,23 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
         (acc > 32 && !tally_cuda_has_higher_moments(c)))
         return;
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    const unsigned vector = granule(c), spare = (keys ? 2 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
+    const unsigned vector = granule(c), spare = (keys       ? 2
+                                                 : segments ? 3
+                                                            : 1) *
+                                                    TO_SPARE +
+                                                THREADS / 32 * 2 * round_up(acc + 16, 16);
     const unsigned second = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? in : 0;
-    const unsigned bytes =
-        (unsigned)most(in, result) + second + (keys ? (unsigned)c->index_bytes : 1); /* an element's */
-    const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS * bytes);
+    /* An element has a key, or a byte and a bit that say whether a segment begins; or a bit alone. */
+    const unsigned head = keys ? 8 * (unsigned)c->index_bytes : tally_cuda_takes_vectors(c) ? 1 : 9;
+    const unsigned bits = 8 * ((unsigned)most(in, result) + second) + head;
+    const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS / 8 * bits);
     const unsigned most_items = keys ? MOST_ITEMS : MOST_OF_SEGMENTS;
     /* A vector at a time, as in bytes_of_stretch(): var of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */
     const unsigned stretch = tally_cuda_takes_vectors(c) && !keys ? LONG_STRETCH : STRETCH;
     unsigned vectors = stretch / (vector * (unsigned)most(in, result)) | 1;
     while (vectors > 1 && (vectors * vector > most_items || vectors * vector > limit))
         vectors -= 2;
-    const unsigned shared = round_up(vectors * vector * THREADS * bytes + spare, 128);
+    const unsigned shared = round_up(vectors * vector * (THREADS / 8) * bits + spare, 128);
     if (shared > shared_limit(architecture)) /* bytes with results and keys of 8, before sm_80 */
         return;
     s->one_wave.items = vectors * vector;
@@ -234,7 +240,7 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     s->one_wave.shared = shared;
     s->one_wave.few = tally_cuda_has_terms(c) && !rows_of_terms ? few_vectors(vectors) * vector : 0;
     if (s->one_wave.few)
-        s->one_wave.few_shared = round_up(s->one_wave.few * THREADS * bytes + spare, 128);
+        s->one_wave.few_shared = round_up(s->one_wave.few * (THREADS / 8) * bits + spare, 128);
 }
 
 /* scan_look_back.cu's struct scratch: a tile, and some more. */
@@ -258,7 +264,8 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
     const bool needs_start = tally_cuda_needs_start(c);
     if (s->slot_bytes <= 8 && !needs_start)
         return s->slot_bytes == 4 ? 8 : 16;
-    const unsigned words = s->slot_bytes / 4 + (needs_start ? 2 : 0);
+    const bool is_apart = c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 4;
+    const unsigned words = (is_apart ? 3 : s->slot_bytes / 4) + (needs_start ? 2 : 0);
     return s->slot_bytes <= 32 || tally_cuda_has_higher_moments(c) ? 16 * ((words + 2) / 3) : s->record_bytes + 16;
 }
 
@@ -306,6 +313,23 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->wave.shared = rest + s->wave.key_ring * (key_place + of_keys);
     s->wave.waves = 2 * s->wave.key_ring + 1;
     s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
+}
+
+/* Places of narrow extremes, and variances that are no differences, from parts of tiles (tile_parts.cu). Measured on an
+ * H200, in microseconds (in brackets: by heads): argmin of 500 million u8 in segments of 317 221 (625), argmax of 90
+ * million f16 in segments of 60 125 (187), var of 40 million f32 in segments of 100 90 (114), std of 12 million f64,
+ * exponential 4, 96 (128). A segment costs what some 40 narrow elements do: largest of 150 million i8 in segments of 10
+ * 255 (137). */
+static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    enum { PLACES = 48, MOMENTS = 4 };
+    const bool has_moments = c->monoid == TALLY_MONOID_moments;
+    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 2;
+    if (c->desc.grouping != TALLY_SEGMENTS || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
+        c->is_sized || c->takes_turns || c->skips_nan || s->differences || !(has_moments || has_places))
+        return;
+    s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes;
+    s->parts_mean = has_moments ? MOMENTS : PLACES;
+    s->parts_blocks = 8;
 }
 
 /* For elements whose folding takes more time than their reading. Measured on an H100, in microseconds (in brackets: by
@@ -364,18 +388,25 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
      * elements, because a tile makes the same work besides, however wide they are. */
     const bool in_place = keys || (s->slot_bytes > 16 && !s->fold_spreads) || result <= in ||
                           (s->fold_stages && result <= 2 * in && c->is_sized);
-    const bool takes_twice = !keys && s->slot_bytes <= 8 && !s->fold_stages && (in == 1 || (in == 2 && in_place));
+    const bool has_keys = tally_cuda_has_place_keys(c);
+    const bool takes_twice =
+        !keys && (s->slot_bytes <= 8 || has_keys) && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
-    while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
+    /* By keys, tiles of 1024 elements made as much work besides: logsumexp of 16 million i32 took 105 us on an H200
+     * (before, with exponentials, 131; of 34 million with such tiles 240 and 269). */
+    const unsigned shared = keys && s->fold_stages && s->slot_bytes > 8 ? 2 * FOLD_SHARED : FOLD_SHARED;
+    while (s->fold_tile * element > shared && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
-    s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (keys ? (unsigned)most(SMALL_ITEMS, 16 / in) : SMALL_BYTES / in);
-    s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     s->differences = tally_cuda_differences(c);
+    s->small_fold_tile =
+        TALLY_CUDA_FOLD_BLOCK *
+        (keys ? (unsigned)most(SMALL_ITEMS, (s->differences ? SMALL_BYTES : 16) / in) : SMALL_BYTES / in);
+    s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */
-        s->fold_tile =
-            TALLY_CUDA_FOLD_BLOCK * (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, 2 * MOST_ITEMS);
+        s->fold_tile = TALLY_CUDA_FOLD_BLOCK *
+                       (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, keys ? MOST_ITEMS : 2 * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = s->fold_spreads = false;
     }
@@ -383,12 +414,13 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);
     else if (s->small_fold_tile >= s->fold_tile || c->is_sized || c->takes_turns)
         s->small_fold_tile = 0;
-    s->fold_blocks = s->differences || s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
+    s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? TALLY_CUDA_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (!keys ? 24 : tally_cuda_needs_start(c) ? 16 : 0);
     s->cut_bytes = round_up(s->cut_bytes, s->slot_bytes % 16 ? 8 : 16);
     s->long_mean = long_mean_of(c);
+    parts_sizes(c, s);
     merged_sizes(c, s);
     s->folds_in_waves = folds_in_waves(c, architecture);
     if (s->folds_in_waves)
@@ -434,7 +466,10 @@ static unsigned column_blocks(const tally_computation *c, int architecture, unsi
         return MANY; /* whose accumulators are in shared memory */
     if (loads_few || tally_cuda_column_packs(c, architecture))
         return SOME;
-    return s->column_width * acc <= 32 ? MANY : acc <= 32 ? FEW : 1;
+    /* var of f32 7 x 30001 x 1200 took 267 us with three blocks, 290 with two */
+    const bool fits_thrice = c->entry && c->in_bytes >= 4 &&
+                             (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED || c->monoid == TALLY_MONOID_moments);
+    return s->column_width * acc <= 32 ? MANY : acc > 32 ? 1 : fits_thrice ? SOME : FEW;
 }
 
 static void column_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
@@ -449,7 +484,10 @@ static void column_sizes(const tally_computation *c, int architecture, unsigned 
     while (s->column_spots * s->slot_bytes > times * COLUMN_SHARED)
         s->column_spots /= 2;
     s->column_blocks = column_blocks(c, architecture, acc, s);
-    s->single_blocks = s->column_blocks == 2 && c->in_bytes <= 4 ? 3 : s->column_blocks; /* which load few bytes */
+    /* which load few bytes: argmax of f32 4 x 20001 x 3001 took 283 us in four blocks, 332 in three */
+    s->single_blocks = s->column_blocks + (s->column_blocks == 2   ? c->in_bytes <= 4
+                                           : s->column_blocks == 3 ? c->in_bytes == 4
+                                                                   : 0);
 }
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
@@ -553,6 +591,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->slot_bytes = c->exact && !tally_is_scan(c) ? exact_slot_bytes(c)
                     : acc <= 8 || c->in_window    ? acc
                                                   : round_up(acc, 16);
+    s->handed_bytes = 2 * round_up(s->slot_bytes, 8);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->is_large = acc > 32 && !tally_cuda_has_higher_moments(c);
     s->vector = 16 / in;

@@ -8,6 +8,7 @@
 /* Sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
     unsigned slot_bytes;       /* of an accumulator in global memory */
+    unsigned handed_bytes;     /* of the same in the form in which a block of the same launch takes it over */
     unsigned record_bytes;     /* of what a tile of a scan adds up to, in full */
     unsigned entry_bytes;      /* of the same in the form in which other blocks read it */
     bool is_large;             /* an accumulator has more than 32 bytes: loops over elements are not unrolled */
@@ -25,6 +26,9 @@ typedef struct tally_cuda_sizes {
     unsigned single_blocks;    /* and where a thread has one column */
     bool folds_in_waves;       /* wave_runs.cu where the outputs have room for a run of each element */
     unsigned long_mean;        /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
+    unsigned parts_tile;       /* elements of a tile where tile_parts.cu reduces segments; 0: never */
+    unsigned parts_mean;       /* mean elements of segments from which on it does */
+    unsigned parts_blocks;     /* of it that a multiprocessor must have registers for */
     unsigned merged_tile;      /* items of a tile of merged_segments.cu; 0: that reduces no segments */
     unsigned merged_mean;      /* mean elements of segments up to which it reduces them */
     unsigned merged_blocks;    /* of it that a multiprocessor must have registers for */

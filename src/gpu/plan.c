@@ -33,14 +33,16 @@ tally_status tally_gpu_plan_create(tally_device *device, const tally_computation
 
 void tally_gpu_plan_destroy(tally_plan *base) {
     tally_gpu_plan *plan = (tally_gpu_plan *)base;
-    if (tally_gpu_enter(plan) == TALLY_OK) {
+    const bool is_entered = tally_gpu_enter(plan) == TALLY_OK; /* not where the caller's context is gone */
+    if (is_entered) {
         plan->calls->release(base->device, &plan->scratch);
         plan->calls->release(base->device, &plan->totals[0]);
         plan->calls->release(base->device, &plan->totals[1]);
-        if (plan->calls->unload)
-            plan->calls->unload(plan);
-        tally_gpu_leave(plan);
     }
+    if (plan->calls->unload)
+        plan->calls->unload(plan);
+    if (is_entered)
+        tally_gpu_leave(plan);
     tally_plan_destroy(plan->host.plan);
     tally_close(plan->host.device);
     free(plan);

@@ -98,7 +98,8 @@ struct tally_gpu_calls {
 
     /* Fills in the rest of a plan, whose gpu part but for total_bytes is there; nothing is left behind on failure. */
     tally_status (*load)(tally_gpu_plan *plan);
-    /* Releases what 'load' and runs have put into the back end's part; NULL if the device keeps that. */
+    /* Releases what 'load' and runs have put into the back end's part, of a device that could not be entered, too; NULL
+     * if the device keeps that. */
     void (*unload)(tally_gpu_plan *plan);
 
     size_t (*workspace)(const tally_gpu_plan *plan, const tally_shape *shape);

@@ -16,6 +16,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, group_tiles.comp, runs.comp */
     TALLY_VULKAN_BY_SEGMENTS,   /* tiled_segments.comp, segments.comp */
+    TALLY_VULKAN_IN_TILES,      /* segment_tiles.comp, or, if no segment is long, these */
     TALLY_VULKAN_BY_LABELS,     /* labels.comp, then by segments */
     TALLY_VULKAN_EXACTLY,       /* exact.comp */
     TALLY_VULKAN_PREFIXES       /* exact_scan.comp */

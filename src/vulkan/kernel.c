@@ -85,8 +85,8 @@ void tally_vulkan_program_destroy(tally_vulkan_program *p) {
 struct tally_vulkan_recording {
     tally_vulkan_device *device;
     tally_vulkan_commands commands;
-    VkQueryPool clock;
-    double period; /* seconds a tick; 0: the queue has no clock, and the host's is taken */
+    VkQueryPool clock; /* none: the queue may have none, and the host's is taken */
+    double period;     /* seconds a tick */
     PFN_vkCmdFillBuffer fill;
     PFN_vkCmdResetQueryPool reset;
     PFN_vkCmdWriteTimestamp stamp;
@@ -105,15 +105,16 @@ static tally_status make_clock(tally_vulkan_recording *r) {
     const VkQueryPoolCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
     VkPhysicalDeviceProperties properties;
-    r->fill = (PFN_vkCmdFillBuffer)find(device, "vkCmdFillBuffer");
+    device->loader.vkGetPhysicalDeviceProperties(device->physical, &properties);
+    if (!properties.limits.timestampComputeAndGraphics)
+        return TALLY_OK;
+    r->period = properties.limits.timestampPeriod * 1e-9;
     r->reset = (PFN_vkCmdResetQueryPool)find(device, "vkCmdResetQueryPool");
     r->stamp = (PFN_vkCmdWriteTimestamp)find(device, "vkCmdWriteTimestamp");
     r->results = (PFN_vkGetQueryPoolResults)find(device, "vkGetQueryPoolResults");
     r->destroy_clock = (PFN_vkDestroyQueryPool)find(device, "vkDestroyQueryPool");
-    if (!create || !r->fill || !r->reset || !r->stamp || !r->results || !r->destroy_clock)
+    if (!create || !r->reset || !r->stamp || !r->results || !r->destroy_clock)
         return tally_fail(TALLY_DEVICE_FAILED, "this Vulkan driver lacks a function of timestamps");
-    device->loader.vkGetPhysicalDeviceProperties(device->physical, &properties);
-    r->period = properties.limits.timestampComputeAndGraphics ? properties.limits.timestampPeriod * 1e-9 : 0;
     return tally_vulkan_check(create(device->device, &info, NULL, &r->clock), "creating a timer");
 }
 
@@ -125,7 +126,9 @@ tally_status tally_vulkan_recording_create(tally_device *device, tally_vulkan_re
     if (!made)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a recording");
     made->device = vulkan;
-    tally_status status = tally_vulkan_commands_create(vulkan, &made->commands);
+    made->fill = (PFN_vkCmdFillBuffer)find(vulkan, "vkCmdFillBuffer");
+    tally_status status = made->fill ? tally_vulkan_commands_create(vulkan, &made->commands)
+                                     : tally_fail(TALLY_DEVICE_FAILED, "this Vulkan driver lacks vkCmdFillBuffer");
     if (status == TALLY_OK)
         status = make_clock(made);
     if (status == TALLY_OK)
@@ -145,7 +148,8 @@ void tally_vulkan_recording_destroy(tally_vulkan_recording *r) {
 }
 
 static void stamp(tally_vulkan_recording *r, uint32_t which, VkPipelineStageFlagBits stage) {
-    r->stamp(r->commands.buffer, stage, r->clock, which);
+    if (r->clock)
+        r->stamp(r->commands.buffer, stage, r->clock, which);
 }
 
 static const VkPipelineStageFlags work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
@@ -162,7 +166,8 @@ tally_status tally_vulkan_recording_begin(tally_vulkan_recording *r) {
     const tally_status status = tally_vulkan_begin(r->device, &r->commands);
     if (status != TALLY_OK)
         return status;
-    r->reset(r->commands.buffer, r->clock, 0, 2);
+    if (r->clock)
+        r->reset(r->commands.buffer, r->clock, 0, 2);
     then(r);
     stamp(r, 0, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     return TALLY_OK;
@@ -210,7 +215,7 @@ tally_status tally_vulkan_recording_run(tally_vulkan_recording *r, double *secon
     const double start = host_now();
     tally_status status = tally_vulkan_submit(r->device, &r->commands, false, "running a kernel");
     *seconds = host_now() - start;
-    if (status != TALLY_OK || r->period == 0)
+    if (status != TALLY_OK || !r->clock)
         return status;
     status = tally_vulkan_check(r->results(r->device->device, r->clock, 0, 2, sizeof ticks, ticks, sizeof *ticks,
                                            VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),

@@ -70,6 +70,8 @@ tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, con
         return TALLY_VULKAN_GIVE_ROWS;
     if (cut->path == TALLY_VULKAN_ALONG_ROWS)
         return cut->tiles && !counts ? TALLY_VULKAN_SCAN_ONCE : TALLY_VULKAN_SCAN_ROWS;
+    if (cut->path == TALLY_VULKAN_IN_TILES)
+        return TALLY_VULKAN_SEGMENT_TILES;
     if (cut->path == TALLY_VULKAN_BY_GROUPS && tally_is_scan(c))
         return moments ? TALLY_VULKAN_MOMENT_GROUPS : TALLY_VULKAN_GIVE_GROUPS;
     if (cut->path == TALLY_VULKAN_BY_GROUPS)
@@ -183,16 +185,6 @@ static void launch_scan(const tally_vulkan_launch *l) {
 
 /* ---- segments and keys ---- */
 
-/* Workgroups of runs.comp: a chunk each, or, where most segments are empty, as many as fill the device with these. */
-static uint64_t groups_of_runs(const tally_vulkan_launch *l) {
-    enum { EMPTY_A_THREAD = 16, MOST = 8192 };
-    const tally_shape *shape = &l->args->shape;
-    const tally_computation *c = &l->plan->gpu.base.computation;
-    const bool sparse = c->desc.grouping == TALLY_SEGMENTS && !tally_is_scan(c) && shape->groups > shape->extent;
-    const uint64_t filled = divide_up(shape->groups, (uint64_t)l->plan->device->block * EMPTY_A_THREAD);
-    return most(l->cut->chunks, sparse ? least(filled, MOST) : 0);
-}
-
 static void launch_groups(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
@@ -207,17 +199,21 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
     tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, groups_of_runs(l));
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->chunks);
     if (k[TALLY_VULKAN_GIVE_LONG_RUNS])
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_GIVE_LONG_RUNS], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
 }
 
-static void launch_tiles(const tally_vulkan_launch *l, const arguments *segments) {
+static void launch_teams(const tally_vulkan_launch *l, const arguments *segments) {
+    const tally_vulkan_cut *cut = l->cut;
     arguments a = *segments;
-    a.at_once = l->cut->at_once;
-    a.most_tiled = l->cut->most_tiled;
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_TILED_SEGMENTS], &a, l->cut->scan_groups);
+    a.at_once = cut->at_once;
+    a.most_tiled = cut->most_tiled;
+    if (cut->at_once)
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_TILED_SEGMENTS], &a, cut->scan_groups);
+    else
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
 }
 
 static void launch_segments(const tally_vulkan_launch *l) {
@@ -228,19 +224,38 @@ static void launch_segments(const tally_vulkan_launch *l) {
     a.places = l->workspace + cut->places;
     a.slots = l->workspace + cut->slots;
     tally_vulkan_inspect(l, &a);
-    if (cut->at_once)
-        launch_tiles(l, &a);
-    else
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
-    const bool in_two_passes = k[TALLY_VULKAN_OPEN_SEGMENTS] != VK_NULL_HANDLE;
-    tally_vulkan_dispatch(l, k[in_two_passes ? TALLY_VULKAN_OPEN_SEGMENTS : TALLY_VULKAN_FOLD_GROUPS], &a, cut->chunks);
+    launch_teams(l, &a);
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_OPEN_SEGMENTS], &a, cut->chunks);
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
     tally_vulkan_then(l);
-    if (in_two_passes)
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLOSE_SEGMENTS], &a, cut->chunks);
-    else
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_GIVE_RUNS], &a, groups_of_runs(l));
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLOSE_SEGMENTS], &a, cut->chunks);
+    tally_vulkan_tell(l, &a);
+}
+
+/* Workgroups of join_tiles(): a thread a tile, or, where most segments are empty, as many as fill the device with
+ * these. */
+static uint64_t groups_to_join(const tally_vulkan_launch *l) {
+    enum { EMPTY_A_THREAD = 16, MOST = 8192 };
+    const tally_shape *shape = &l->args->shape;
+    const uint64_t block = tally_vulkan_block_of_segments(l->plan->block);
+    const uint64_t filled = shape->groups > shape->extent ? divide_up(shape->groups, block * EMPTY_A_THREAD) : 0;
+    return most(divide_up(l->cut->tiles, block), least(filled, MOST));
+}
+
+static void launch_segment_tiles(const tally_vulkan_launch *l) {
+    enum { MOST = 16384 /* workgroups, which have nothing to do if no segment is long; not tuned */ };
+    const tally_vulkan_cut *cut = l->cut;
+    arguments a = tally_vulkan_arguments_of(l);
+    tally_vulkan_group_arguments(l, &a);
+    a.places = l->workspace + cut->places;
+    a.slots = l->workspace + cut->slots;
+    tally_vulkan_inspect(l, &a);
+    if (cut->width)
+        launch_teams(l, &a);
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->width ? least(cut->tiles, MOST) : cut->tiles);
+    tally_vulkan_then(l);
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_JOIN_TILES], &a, groups_to_join(l));
     tally_vulkan_tell(l, &a);
 }
 
@@ -270,6 +285,10 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     case TALLY_VULKAN_BY_SEGMENTS:
         tally_vulkan_then(l);
         launch_segments(l);
+        break;
+    case TALLY_VULKAN_IN_TILES:
+        tally_vulkan_then(l);
+        launch_segment_tiles(l);
         break;
     case TALLY_VULKAN_EXACTLY:
         tally_vulkan_then(l);

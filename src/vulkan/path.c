@@ -41,7 +41,7 @@ enum {
     SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,     /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096,    /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
-    SHORTEST_MEAN = 16,     /* bytes; any of u8 by segments of 5: 1083 us by runs.comp, by tiles 1521; not tuned */
+    SHORTEST_MEAN = 16,     /* bytes; any of u8 by segments of 5 took 1083 us in such tiles, by tiled_segments() 1521 */
     RUNNING_MEAN = 256,     /* logsumexp: of 124 i32 by tiles 2175 us, by teams 876; of 28 u32 255 and 375 */
     RUN_CHUNK = 1 << 15,    /* elements: runs of 128 and more are few in it (long_runs.comp) */
     SHORT_ROW = 512,        /* rows up to here are scanned by a thread each */
@@ -76,8 +76,9 @@ uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_co
     return block;
 }
 
-/* On an H200 sums by segments of 10 (power law) of 5 * 10^7 f32 take 350 us, with the block of teams 401. */
-uint32_t tally_vulkan_block_of_runs(uint32_t block) {
+/* On an H200 sums by segments of 10 (power law) of 5 * 10^7 f32 took 350 us in such tiles, with the block of teams 401.
+ */
+uint32_t tally_vulkan_block_of_segments(uint32_t block) {
     enum { LEAST = 64 };
     return block > LEAST ? block / 2 : block;
 }
@@ -132,6 +133,12 @@ static uint64_t units_to_fold(const tally_computation *c, const tally_vulkan_cut
 /* COLUMNS_A_THREAD of reduce.comp. */
 static uint64_t columns_a_thread(const tally_computation *c) {
     return c->in_bytes == 8 ? 2 : 4;
+}
+
+/* FEW_COLUMNS of few_rows.comp. */
+static uint64_t few_columns(const tally_computation *c) {
+    const uint64_t results = MOST_UNIT / (c->out_bytes * c->per_result);
+    return tally_is_scan(c) ? columns_a_thread(c) : most(columns_a_thread(c), least(16 / c->in_bytes, results));
 }
 
 /* The other shapes: neighbouring threads take neighbouring columns, several each if rows have as many. */
@@ -224,7 +231,7 @@ static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
 }
 
 static void cut_few_rows(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
-    const uint64_t each = columns_a_thread(c), slabs = cut->columns / most(1, cut->inner);
+    const uint64_t each = few_columns(c), slabs = cut->columns / most(1, cut->inner);
     cut->width = (uint32_t)divide_up(cut->inner + each - 1, each); /* where results begin in the middle of a unit */
     cut->panels = divide_up(slabs * cut->width, block);
     cut->chunk = cut->extent;
@@ -297,7 +304,7 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
 
 bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *c) {
     return device->least_once != UINT64_MAX && c->entry && !c->exact && tally_is_scan(c) &&
-           c->desc.grouping == TALLY_ALL_VALUES && c->out_bytes >= c->in_bytes &&
+           c->desc.grouping == TALLY_ALL_VALUES && 16 / c->in_bytes * c->out_bytes >= sizeof(uint32_t) &&
            tally_vulkan_scans_once(c->monoid, tally_vulkan_arithmetic_of(device, c));
 }
 
@@ -428,31 +435,42 @@ static void cut_tiles(uint64_t tile, uint64_t least_chunks, const tally_computat
     cut->too_many = cut->tiles > MOST_GROUPS;
 }
 
-/* Whether runs.comp has segments of this mean length, whatever their lengths. */
-static bool takes_only_runs(const tally_computation *c, uint64_t mean) {
-    return !tally_vulkan_has_running(c->monoid) && mean * c->in_bytes <= SHORTEST_MEAN;
+/* Reductions by segments: teams of threads as for rows of the segments' mean length. */
+static void cut_teams(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                      tally_vulkan_slot slot, uint64_t segments, uint64_t mean, tally_vulkan_cut *cut) {
+    tally_vulkan_cut rows = {.columns = segments, .extent = mean};
+    divide_row(block, c, &rows);
+    cut->many = rows.many;
+    cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
+    cut->panels = divide_up(segments, block / cut->many);
+    tile_segments(device, block, c, slot, segments, mean, cut);
+    cut->too_many = cut->panels > MOST_GROUPS;
 }
 
-/* Reductions by segments: teams of threads as for rows of the segments' mean length. */
+/* Teams, and chunks for long segments, or tiles if one is long. Tiles leave two accumulators each, and one has the end
+ * of the input. */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                          tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
-    tally_vulkan_cut rows = {.columns = shape->groups, .extent = divide_up(cut->extent, most(1, shape->groups))};
-    if (!takes_only_runs(c, rows.extent)) {
-        divide_row(block, c, &rows);
+    const uint64_t mean = divide_up(cut->extent, most(1, shape->groups));
+    const bool is_running = c->entry && tally_vulkan_has_running(c->monoid);
+    if (c->entry && (is_running || mean * c->in_bytes > SHORTEST_MEAN))
+        cut_teams(device, block, c, slot, shape->groups, mean, cut);
+    if (is_running) {
+        const bool too_many = cut->too_many;
         cut->path = TALLY_VULKAN_BY_SEGMENTS;
-        cut->many = rows.many;
-        cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
-        cut->panels = divide_up(shape->groups, block / cut->many);
-        tile_segments(device, block, c, slot, shape->groups, rows.extent, cut);
-    }
-    cut_tiles(tally_vulkan_has_running(c->monoid) ? (uint64_t)block * UNROLL * (16 / c->in_bytes)
-                                                  : group_tile(device, tally_vulkan_block_of_runs(block), c, slot),
-              1, c, slot, cut);
-    if (tally_vulkan_has_running(c->monoid)) { /* segments.comp asks for chunks' first segments */
-        cut->tile = cut->chunk;
+        cut_tiles((uint64_t)block * UNROLL * (16 / c->in_bytes), 1, c, slot, cut);
+        cut->tile = cut->chunk; /* segments.comp asks for chunks' first segments */
         cut->tiles = cut->chunks;
+        cut->too_many |= too_many;
+        return;
     }
-    cut->too_many |= cut->panels > MOST_GROUPS;
+    cut->path = TALLY_VULKAN_IN_TILES;
+    cut->tile = cut->chunk = group_tile(device, tally_vulkan_block_of_segments(block), c, slot);
+    cut->tiles = cut->chunks = cut->extent / cut->tile + 1;
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    cut->slots = tally_vulkan_place(cut, 2 * cut->tiles * slot.bytes);
+    cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->too_many |= cut->tiles > MOST_GROUPS;
 }
 
 static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
@@ -461,7 +479,7 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
     if (!cut->extent && keys)
         return;
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    if (!keys && !tally_is_scan(c) && c->entry)
+    if (!keys && !tally_is_scan(c))
         cut_segments(device, block, c, slot, shape, cut);
     else
         cut_tiles(group_tile(device, block, c, slot),

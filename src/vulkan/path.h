@@ -8,7 +8,7 @@
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot);
 
 /* The same of the kernels that take segments as runs, besides teams of so many threads. */
-uint32_t tally_vulkan_block_of_runs(uint32_t block);
+uint32_t tally_vulkan_block_of_segments(uint32_t block);
 
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);

@@ -340,9 +340,9 @@ static bool is_better_whole(const tally_vulkan_module *module, tally_vulkan_kern
 static bool keeps_memory_of(const tally_vulkan_module *module, tally_vulkan_kernel kernel) {
     const bool has_parts =
         tally_vulkan_part_of(module->packed->monoid, module->packed->arithmetic).kind != TALLY_VULKAN_ACCUMULATORS;
-    const bool takes_parts = has_parts && kernel >= TALLY_VULKAN_GIVE_GROUPS && kernel <= TALLY_VULKAN_GIVE_RUNS;
+    const bool takes_parts = has_parts && kernel >= TALLY_VULKAN_GIVE_GROUPS && kernel <= TALLY_VULKAN_SEGMENT_TILES;
     return !takes_parts && (kernel < TALLY_VULKAN_SLABS || kernel > TALLY_VULKAN_NARROW_COLUMNS) &&
-           kernel != TALLY_VULKAN_GIVE_LONG_RUNS &&
+           kernel != TALLY_VULKAN_GIVE_LONG_RUNS && kernel != TALLY_VULKAN_JOIN_TILES &&
            (kernel < TALLY_VULKAN_COUNT_DIGITS || kernel >= TALLY_VULKAN_EXACT_ROWS);
 }
 

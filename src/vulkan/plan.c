@@ -26,14 +26,9 @@ static bool is_of_moments(tally_vulkan_kernel kernel) {
            (kernel >= TALLY_VULKAN_MOMENT_ROWS && kernel <= TALLY_VULKAN_MOMENT_RUNS);
 }
 
-/* Kernels that take segments as runs have fewer threads than teams. */
 static unsigned block_of(const tally_vulkan_plan *plan, tally_vulkan_kernel kernel) {
-    const tally_computation *c = &plan->gpu.base.computation;
-    const bool by_segments = c->desc.grouping == TALLY_SEGMENTS && c->entry && !tally_is_scan(c) && !c->exact;
-    const bool of_runs = kernel == TALLY_VULKAN_FOLD_GROUPS || kernel == TALLY_VULKAN_SPINE_OF_GROUPS ||
-                         kernel == TALLY_VULKAN_GIVE_RUNS;
-    return by_segments && of_runs && !tally_vulkan_has_running(c->monoid) ? tally_vulkan_block_of_runs(plan->block)
-                                                                          : plan->block;
+    const bool of_tiles = kernel == TALLY_VULKAN_SEGMENT_TILES || kernel == TALLY_VULKAN_JOIN_TILES;
+    return of_tiles ? tally_vulkan_block_of_segments(plan->block) : plan->block;
 }
 
 /* Fills in which kernels a plan launches. */
@@ -44,8 +39,9 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
     const bool exact = tally_vulkan_folds_exactly(c), exact_scan = tally_is_exact_scan(c), fast = !c->exact;
     const bool scan = fast && tally_is_scan(c);
     const bool once = tally_vulkan_takes_once(plan->device, c);
-    const bool by_teams = fast && segments && !scan && c->entry;
+    const bool by_segments = fast && segments && !scan;
     const bool few = tally_vulkan_has_few(c->monoid);
+    const bool by_teams = by_segments && c->entry;
     const bool in_two_passes = by_teams && tally_vulkan_has_running(c->monoid); /* long segments alone */
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool all[TALLY_VULKAN_KERNEL_COUNT] = {
@@ -59,12 +55,14 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_FEW_ROWS] = scan && grouping == TALLY_AXIS && few && !moments,
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_SUM_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
-        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !in_two_passes,
-        [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
+        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_segments,
+        [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped && (!by_segments || in_two_passes),
         [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped && !moments,
         [TALLY_VULKAN_GIVE_ROWS] = tally_vulkan_takes_rows(c),
-        [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !in_two_passes && !moments,
+        [TALLY_VULKAN_GIVE_RUNS] = fast && keys && !scan && !moments,
         [TALLY_VULKAN_GIVE_LONG_RUNS] = tally_vulkan_takes_long_runs(c),
+        [TALLY_VULKAN_SEGMENT_TILES] = by_segments && !in_two_passes,
+        [TALLY_VULKAN_JOIN_TILES] = by_segments && !in_two_passes,
         [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_TALL] = scan && grouping == TALLY_AXIS && moments,

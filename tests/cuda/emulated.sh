@@ -29,6 +29,8 @@ sum/segments/reduce/f32/fast
 count_nonzero/segments/reduce/i32/fast --quick
 argmin/keys/reduce/i32/fast
 sum/keys/reduce/f64/fast many
+mean/keys/reduce/u16/fast four --quick
+logsumexp/keys/reduce/i64/fast four --quick
 sum/segments/reduce/f64/fast
 max/segments/reduce/i16/fast many
 sum/all_values/inclusive/f32/fast

@@ -1,10 +1,11 @@
-/* Random reductions by segments and keys have the results of the CPU: operators, types, lengths from a few elements to
- * all of them, empty segments, elements that belong to none, odd addresses; and floats of which some are far from the
- * others, infinite or NaN. Bad offsets are refused, and nothing is written. Arguments: rounds, the most elements, the
- * first seed. */
+/* Random reductions and scans by segments and keys have the results of the CPU: operators, types, lengths from a few
+ * elements to all of them, empty segments, elements that belong to none, odd addresses; and floats of which some are
+ * far from the others, infinite or NaN. Bad offsets are refused, and nothing is written. Arguments: rounds, the most
+ * elements, the first seed. */
 #include "gpu.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PAST = 6 /* elements by which inputs and results may be off an aligned address */, FILL = 0x5a };
@@ -15,13 +16,15 @@ static uint64_t first_seed = 1;
 static const tally_op ops[] = {TALLY_SUM,    TALLY_MEAN,   TALLY_NORM2, TALLY_MIN,     TALLY_MAX,       TALLY_ARGMIN,
                                TALLY_ARGMAX, TALLY_MINMAX, TALLY_ANY,   TALLY_ALL,     TALLY_LOGSUMEXP, TALLY_VAR,
                                TALLY_STD,    TALLY_DOT,    TALLY_BXOR,  TALLY_NORM_INF};
-static const tally_dtype types[] = {TALLY_I8, TALLY_U16, TALLY_I32, TALLY_I64, TALLY_BF16, TALLY_F32, TALLY_F64},
-                         indices[] = {TALLY_I32, TALLY_I64, TALLY_U32, TALLY_U64};
+static const tally_dtype types[] = {TALLY_I8,  TALLY_U16,  TALLY_I32, TALLY_I64,
+                                    TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64},
+                         indices[] = {TALLY_I16, TALLY_I32, TALLY_I64, TALLY_U32, TALLY_U64};
 
 typedef struct sample {
     uint64_t seed;
     tally_desc desc;
     size_t n, groups, size, index_size, out_size; /* bytes of an element, an index and a result */
+    size_t results;
     uint64_t *offsets;
     char *x, *y, *index;
     bool may_be_empty;
@@ -60,12 +63,20 @@ static void make_offsets(sample *s) {
         s->offsets[++s->groups] = at + !s->may_be_empty;
 }
 
+/* Of a number that a half has, too, and that is not too small for its leading 1. */
+static uint16_t half_of(uint32_t single) {
+    const uint32_t exponent = single >> 23 & 255, sign = single >> 16 & 0x8000, fraction = single >> 13 & 1023;
+    return (uint16_t)(sign | (exponent == 255 ? 0x7c00 | fraction : exponent ? (exponent - 112) << 10 | fraction : 0));
+}
+
 static void make_elements(sample *s, char *to) {
     const bool far = random_below(&s->seed, 2), strange = random_below(&s->seed, 4) == 0;
+    const bool is_float = s->desc.in == TALLY_F16 || s->desc.in == TALLY_BF16;
     if (to == s->x)
         s->largest = far ? 640 : 4;
     for (size_t k = 0; k < s->n + PAST; k++) {
         const uint64_t bits = random_bits(&s->seed) >> (s->desc.op == TALLY_ANY ? 62 : 0);
+        const uint64_t integer = s->desc.op == TALLY_LOGSUMEXP && !far ? bits % 33 : bits;
         double real = (double)(int)(bits % 33) - 16;
         if (s->desc.op == TALLY_LOGSUMEXP)
             real *= far ? 40 : 0.25;
@@ -74,11 +85,11 @@ static void make_elements(sample *s, char *to) {
         const float single = (float)real;
         uint32_t word;
         memcpy(&word, &single, 4);
-        const uint16_t half = (uint16_t)(word >> 16);
+        const uint16_t half = s->desc.in == TALLY_F16 ? half_of(word) : (uint16_t)(word >> 16);
         const void *from = s->desc.in == TALLY_F64    ? (const void *)&real
                            : s->desc.in == TALLY_F32  ? (const void *)&single
-                           : s->desc.in == TALLY_BF16 ? (const void *)&half
-                                                      : (const void *)&bits;
+                           : s->size == 2 && is_float ? (const void *)&half
+                                                      : (const void *)&integer;
         memcpy(to + k * s->size, from, s->size);
     }
 }
@@ -91,16 +102,25 @@ static bool make_sample(sample *s, uint64_t seed) {
                            .in = types[random_below(&s->seed, COUNT_OF(types))],
                            .index = indices[random_below(&s->seed, COUNT_OF(indices))]};
     const tally_op op = s->desc.op;
-    if (s->desc.in == TALLY_BF16 && op != TALLY_ARGMIN && op != TALLY_ARGMAX && op != TALLY_ANY && op != TALLY_ALL)
+    const uint64_t form = random_below(&s->seed, 4);
+    const bool is_scan = form < 2;
+    s->desc.form = is_scan ? form ? TALLY_INCLUSIVE_SCAN : TALLY_EXCLUSIVE_SCAN : TALLY_REDUCE;
+    s->desc.flags = is_scan && random_below(&s->seed, 3) == 0 ? TALLY_REVERSE : 0;
+    const bool are_halves = s->desc.in == TALLY_F16 && !is_scan && (op == TALLY_VAR || op == TALLY_STD);
+    if ((s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F16) && !are_halves && op != TALLY_ARGMIN &&
+        op != TALLY_ARGMAX && op != TALLY_ANY && op != TALLY_ALL)
         s->desc.out = TALLY_F64;
-    if (tally_supports(gpu, &s->desc) != TALLY_OK)
+    const bool is_too_narrow = s->desc.grouping == TALLY_SEGMENTS && s->desc.index == TALLY_I16; /* for an offset */
+    if (is_too_narrow || tally_supports(gpu, &s->desc) != TALLY_OK)
         return false;
-    s->may_be_empty = s->desc.grouping == TALLY_SEGMENTS && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_MINMAX &&
-                      op != TALLY_ARGMIN && op != TALLY_ARGMAX;
+    s->may_be_empty =
+        s->desc.grouping == TALLY_SEGMENTS && (is_scan || (op != TALLY_MIN && op != TALLY_MAX && op != TALLY_MINMAX &&
+                                                           op != TALLY_ARGMIN && op != TALLY_ARGMAX));
     s->n = random_below(&s->seed, 4) ? most - random_below(&s->seed, most / 2) : log_uniform(&s->seed, most);
     s->size = tally_dtype_size(s->desc.in);
     s->index_size = tally_dtype_size(s->desc.index);
     make_offsets(s);
+    s->results = is_scan ? s->n : s->groups;
     s->x = malloc((s->n + PAST) * s->size);
     s->y = malloc((s->n + PAST) * s->size);
     make_elements(s, s->x);
@@ -126,7 +146,7 @@ static tally_status run(const sample *s, tally_plan *plan, const char *x, const 
                              .offsets = are_keys ? NULL : index,
                              .keys = are_keys ? index : NULL,
                              .out = out,
-                             .out_bytes = s->groups * s->out_size};
+                             .out_bytes = s->results * s->out_size};
     return tally_run(plan, &args, NULL);
 }
 
@@ -139,25 +159,38 @@ static bool is_near(const sample *s, tally_dtype type, const char *a, const char
         wanted = (double)singles[0];
         given = (double)singles[1];
     }
-    double error = type == TALLY_F32 ? 1e-5 * (fabs(wanted) + 30) : 1e-11 * (fabs(wanted) + 1e-2);
+    const bool are_singles = type == TALLY_F32 || (s->desc.in == TALLY_BF16 && s->desc.op != TALLY_SUM);
+    double error = are_singles ? 1e-5 * (fabs(wanted) + 30) : 1e-11 * (fabs(wanted) + 1e-2);
+    if (s->desc.op == TALLY_MEAN && s->desc.in == TALLY_I64) /* one of numbers up to 2^63, in 53 bits */
+        error += 0x1p10;
     /* Exponentials may be those of f32, also where the result is f64 (docs/guide.md, Types). */
-    if (s->desc.op == TALLY_LOGSUMEXP && (s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F32))
+    if (s->desc.op == TALLY_LOGSUMEXP &&
+        (s->desc.in == TALLY_F16 || s->desc.in == TALLY_BF16 || s->desc.in == TALLY_F32))
         error = 0x1p-21 * (1 + s->largest + fabs(wanted));
     return wanted == given || (isnan(wanted) && isnan(given)) || (isfinite(wanted) && fabs(wanted - given) <= error);
 }
 
+/* Of which a computation in other order may give a neighbour: a variance, not less than 0. */
+static bool are_neighbours(const char *a, const char *b) {
+    uint16_t halves[2];
+    memcpy(halves, a, 2), memcpy(halves + 1, b, 2);
+    return abs(halves[0] - halves[1]) <= 1;
+}
+
 static bool are_near(const sample *s, tally_dtype type, uint64_t seed, const char *wanted, const char *given) {
-    const size_t size = tally_dtype_size(type), count = s->groups * s->out_size / size;
+    const size_t size = tally_dtype_size(type), count = s->results * s->out_size / size;
     for (size_t k = 0; k < count; k++) {
         const char *a = wanted + k * size, *b = given + k * size;
-        if (type == TALLY_F32 || type == TALLY_F64 ? is_near(s, type, a, b) : memcmp(a, b, size) == 0)
+        if (type == TALLY_F32 || type == TALLY_F64 ? is_near(s, type, a, b)
+            : type == TALLY_F16                    ? are_neighbours(a, b)
+                                                   : memcmp(a, b, size) == 0)
             continue;
         uint64_t bits[2] = {0, 0};
         memcpy(bits, a, size), memcpy(bits + 1, b, size);
-        print_error("seed %llu: %s of %s by %s, %zu elements: result %zu of %zu is %llx instead of %llx\n",
+        print_error("seed %llu: %s of %s by %s, form %d, %zu elements: result %zu of %zu is %llx instead of %llx\n",
                     (unsigned long long)seed, tally_op_name(s->desc.op), tally_dtype_name(s->desc.in),
-                    tally_grouping_name(s->desc.grouping), s->n, k, count, (unsigned long long)bits[1],
-                    (unsigned long long)bits[0]);
+                    tally_grouping_name(s->desc.grouping), (int)s->desc.form, s->n, k, count,
+                    (unsigned long long)bits[1], (unsigned long long)bits[0]);
         return false;
     }
     return true;
@@ -166,7 +199,7 @@ static bool are_near(const sample *s, tally_dtype type, uint64_t seed, const cha
 /* Breaks an offset, and expects that nothing is written. */
 static void are_refused(sample *s, tally_plan *plan, const char *x, const char *y, char *index, char *out,
                         char *scratch) {
-    const size_t bytes = s->groups * s->out_size, where = random_below(&s->seed, s->groups + 1);
+    const size_t bytes = s->results * s->out_size, where = random_below(&s->seed, s->groups + 1);
     const uint64_t bad = s->n + 1 + random_below(&s->seed, 9);
     memset(scratch, FILL, bytes);
     assert_ok(tally_copy(gpu, out, scratch, bytes));
@@ -191,12 +224,16 @@ static void groups_have_the_cpus_results(void **state) {
         assert_ok(tally_plan_create(gpu, &s.desc, &plans[1]));
         assert_ok(tally_plan_describe(plans[0], &whole, &per_result));
         s.out_size = per_result * tally_dtype_size(whole.out);
-        const size_t bytes = s.groups * s.out_size, index_bytes = s.desc.grouping == TALLY_KEYS ? s.n : s.groups + 1;
+        const size_t bytes = s.results * s.out_size, index_bytes = s.desc.grouping == TALLY_KEYS ? s.n : s.groups + 1;
         const size_t off = random_below(&s.seed, 2) * random_below(&s.seed, PAST) * s.size,
                      out_off = random_below(&s.seed, 2) * random_below(&s.seed, PAST) * tally_dtype_size(whole.out);
         char *wanted = malloc(bytes), *given = malloc(bytes), *x = upload(s.x, (s.n + PAST) * s.size),
-             *y = upload(s.y, (s.n + PAST) * s.size), *index = upload(s.index, index_bytes * s.index_size),
+             *y = upload(s.y, (s.n + PAST) * s.size), *indices_there = room(index_bytes * s.index_size + PAST),
+             *index = indices_there + random_below(&s.seed, 2) * random_below(&s.seed, PAST),
              *out = room(bytes + out_off);
+        assert_ok(tally_copy(gpu, index, s.index, index_bytes * s.index_size));
+        memset(wanted, FILL, bytes); /* scans do not write outside of all segments */
+        assert_ok(tally_copy(gpu, out + out_off, wanted, bytes));
         assert_ok(run(&s, plans[0], s.x + off, s.y + off, s.index, wanted));
         assert_ok(run(&s, plans[1], x + off, y + off, index, out + out_off));
         assert_ok(tally_copy(gpu, given, out + out_off, bytes));
@@ -204,7 +241,7 @@ static void groups_have_the_cpus_results(void **state) {
         if (s.desc.grouping == TALLY_SEGMENTS && random_below(&s.seed, 4) == 0)
             are_refused(&s, plans[1], x + off, y + off, index, out + out_off, given);
         tally_plan_destroy(plans[0]), tally_plan_destroy(plans[1]);
-        tally_free(gpu, x), tally_free(gpu, y), tally_free(gpu, index), tally_free(gpu, out);
+        tally_free(gpu, x), tally_free(gpu, y), tally_free(gpu, indices_there), tally_free(gpu, out);
         free(s.offsets), free(s.x), free(s.y), free(s.index), free(wanted), free(given);
     }
     assert_int_equal(wrong, 0);

@@ -13,6 +13,7 @@
  *   unmakeable, no_compute, no_mapped   a device that does not open, without queues that compute, without memory that
  *              the host sees; "no_1_2": without the functions that came with Vulkan 1.2
  *   full, unmappable, lost, lost_waiting, no_kernels, no_recording, no_fence   what calls to the device answer
+ *   no_clock   queues that cannot say when a command ran
  *   idle       dispatches do nothing
  *   takes_kernels   kernels are taken and not compiled, for plans that are not run
  *   caches     a driver that gives compiled pipelines back; "warm": and compiles none that it is not given */
@@ -66,6 +67,8 @@ static void fake_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties 
     REAL(vkGetPhysicalDeviceProperties)(device, properties);
     if (plays("discrete"))
         properties->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    if (plays("no_clock"))
+        properties->limits.timestampComputeAndGraphics = VK_FALSE;
     if (plays("small")) {
         properties->limits.maxComputeWorkGroupInvocations = 128;
         properties->limits.maxComputeWorkGroupSize[0] = 128;
@@ -282,6 +285,8 @@ static PFN_vkVoidFunction fake_device_function(VkDevice device, const char *name
     real_submit = REAL_DEVICE(vkQueueSubmit);
     real_dispatch = REAL_DEVICE(vkCmdDispatch);
     real_begin = REAL_DEVICE(vkBeginCommandBuffer);
+    if (plays("no_clock") && strcmp(name, "vkCmdWriteTimestamp") == 0)
+        return NULL;
     if (plays("no_1_2") && strcmp(name, "vkGetBufferDeviceAddress") == 0)
         return NULL;
     PFN_vkVoidFunction fake = find(name, true);

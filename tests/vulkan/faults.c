@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "../api/support.h"
+#include "vulkan/kernel.h"
 #include "vulkan/vulkan.h"
 
 typedef struct outcome {
@@ -257,6 +258,39 @@ static void a_command_buffer_that_cannot_be_made(void **state) {
     assert_says(open_where("no_fence", "vulkan:0"), TALLY_OUT_OF_MEMORY, "making a command buffer");
 }
 
+/* Fills a word, and says how long that took. */
+static tally_status record_a_fill(tally_device *device) {
+    void *memory;
+    tally_vulkan_recording *recording = NULL;
+    double seconds = -1;
+    uint32_t word = 0;
+    tally_status status = tally_alloc(device, sizeof word, &memory);
+    if (status != TALLY_OK)
+        return status;
+    status = tally_vulkan_recording_create(device, &recording);
+    if (status == TALLY_OK)
+        status = tally_vulkan_recording_begin(recording);
+    if (status == TALLY_OK)
+        status = tally_vulkan_recording_fill(recording, memory, 7, 1);
+    if (status == TALLY_OK)
+        status = tally_vulkan_recording_run(recording, &seconds);
+    if (status == TALLY_OK)
+        status = tally_copy(device, &word, memory, sizeof word);
+    tally_vulkan_recording_destroy(recording);
+    tally_free(device, memory);
+    return status != TALLY_OK || (word == 7 && seconds >= 0) ? status : TALLY_STATUS_COUNT;
+}
+
+static void a_recording_on_a_queue_without_a_clock(void **state) {
+    (void)state;
+    for (int has_none = 0; has_none < 2; has_none++) {
+        const char *found = has_none ? "no_clock" : "";
+        const outcome seen = in_a_process(FAKE_LOADER, found, "vulkan:0", found, record_a_fill);
+        assert_int_equal(seen.status, TALLY_OK);
+        assert_int_equal(seen.after, TALLY_OK);
+    }
+}
+
 static void a_device_that_is_there_but_does_not_open(void **state) {
     (void)state;
     assert_says(open_where("unmakeable", "vulkan:0"), TALLY_DEVICE_FAILED, "VK_ERROR_INITIALIZATION_FAILED");
@@ -432,6 +466,7 @@ int main(void) {
         cmocka_unit_test(a_device_that_is_lost_in_the_middle),
         cmocka_unit_test(a_recording_that_is_refused),
         cmocka_unit_test(a_command_buffer_that_cannot_be_made),
+        cmocka_unit_test(a_recording_on_a_queue_without_a_clock),
         cmocka_unit_test(a_device_that_is_there_but_does_not_open),
         cmocka_unit_test(what_a_users_operator_takes_is_named),
         cmocka_unit_test(a_kernel_that_does_not_compile),

@@ -44,6 +44,8 @@ static void fill(tally_dtype in, size_t count, bool units) {
 
 static size_t out_size(tally_op op, tally_dtype in) {
     const bool is_float = in >= TALLY_F16;
+    if (op == TALLY_ANY)
+        return 1;
     if (op == TALLY_MAX || op == TALLY_BXOR || (is_float && op != TALLY_COUNT_NONZERO))
         return tally_dtype_size(in);
     return 8;
@@ -78,16 +80,22 @@ static void scan(const tally_desc *desc, size_t extent, size_t size, size_t x_be
     assert_ok(tally_copy(device, found, out + out_begins, extent * size));
 }
 
-static void check(tally_op op, tally_form form, unsigned flags, tally_dtype in, size_t extent, size_t x_begins,
-                  size_t out_begins) {
-    const size_t size = out_size(op, in);
+static void check_as(tally_dtype out_type, tally_op op, tally_form form, unsigned flags, tally_dtype in, size_t extent,
+                     size_t x_begins, size_t out_begins) {
+    const size_t size = out_type == TALLY_DEFAULT ? out_size(op, in) : tally_dtype_size(out_type);
     tally_desc desc = describe(op, form, in);
     tally_args args = arguments(numbers, extent, expected, extent * size);
+    desc.out = out_type;
     desc.flags = flags;
     fill(in, extent, op == TALLY_PROD);
     assert_ok(run_desc(processor, &desc, &args));
     scan(&desc, extent, size, x_begins, out_begins, NULL);
     assert_same(&desc, extent, size);
+}
+
+static void check(tally_op op, tally_form form, unsigned flags, tally_dtype in, size_t extent, size_t x_begins,
+                  size_t out_begins) {
+    check_as(TALLY_DEFAULT, op, form, flags, in, extent, x_begins, out_begins);
 }
 
 static void test_tiles_and_windows_end_anywhere(void **state) {
@@ -123,6 +131,18 @@ static void test_operators(void **state) {
             check(ops[o], TALLY_INCLUSIVE_SCAN, 0, types[k], 40 * tile_of(types[k]) + 3, 0, 0);
     check(TALLY_BXOR, TALLY_EXCLUSIVE_SCAN, 0, TALLY_U16, 40 * tile_of(TALLY_U16) + 3, 0, 0);
     check(TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE, TALLY_I8, 40 * tile_of(TALLY_I8) + 3, 0, 0);
+}
+
+/* A vector's results are less than a vector. */
+static void test_results_are_narrow(void **state) {
+    const size_t extent = 35 * tile_of(TALLY_F32) + 11;
+    (void)state;
+    for (size_t begin = 0; begin < 4; begin += 2) {
+        check(TALLY_ANY, TALLY_EXCLUSIVE_SCAN, 0, TALLY_I32, extent, 4 * begin, begin + 1);
+        check_as(TALLY_F16, TALLY_SUM, TALLY_INCLUSIVE_SCAN, 0, TALLY_F32, extent, 0, begin);
+        check_as(TALLY_F16, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_REVERSE, TALLY_F32, extent, 4, begin);
+        check_as(TALLY_F16, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE, TALLY_F64, extent / 2, 8, begin);
+    }
 }
 
 static void test_arrays_begin_anywhere(void **state) {
@@ -233,7 +253,10 @@ static void test_what_takes_one_pass(void **state) {
     (void)state;
     assert_true(takes_one_pass(TALLY_SUM, TALLY_F32, TALLY_DEFAULT, tile_of(TALLY_F32)));
     assert_false(takes_one_pass(TALLY_SUM, TALLY_F32, TALLY_DEFAULT, tile_of(TALLY_F32) - 1));
-    assert_false(takes_one_pass(TALLY_SUM, TALLY_F32, TALLY_F16, 10 * tile_of(TALLY_F32)));
+    assert_true(takes_one_pass(TALLY_SUM, TALLY_F32, TALLY_F16, 10 * tile_of(TALLY_F32)));
+    assert_true(takes_one_pass(TALLY_ANY, TALLY_I32, TALLY_DEFAULT, 10 * tile_of(TALLY_I32)));
+    assert_false(
+        takes_one_pass(TALLY_ANY, TALLY_I64, TALLY_DEFAULT, 10 * tile_of(TALLY_I64))); /* half a word a vector */
     assert_false(takes_one_pass(TALLY_ARGMAX, TALLY_F32, TALLY_DEFAULT, 10 * tile_of(TALLY_F32)));
     assert_false(takes_one_pass(TALLY_MINMAX, TALLY_F32, TALLY_DEFAULT, 10 * tile_of(TALLY_F32)));
     ((tally_vulkan_device *)device)->least_once = TALLY_VULKAN_LEAST_ONCE;
@@ -247,6 +270,7 @@ int main(void) {
                                        cmocka_unit_test(test_tiles_and_windows_end_anywhere),
                                        cmocka_unit_test(test_elements_have_any_size),
                                        cmocka_unit_test(test_operators),
+                                       cmocka_unit_test(test_results_are_narrow),
                                        cmocka_unit_test(test_arrays_begin_anywhere),
                                        cmocka_unit_test(test_bits_are_the_same_every_run),
                                        cmocka_unit_test(test_initial_value),

@@ -32,13 +32,18 @@ minmax/inclusive/keys/f16/70003/i16:constant:30              more keys in a vect
 bxor/exclusive/keys/i64/40003/i32:power:300                  fewer
 minmax/reduce/keys/u64/40003+3,1/i16:exponential:24          runs that end in another tile
 sum/reduce/keys/u8/70003+3,0/i32:uniform:2                   more runs in a tile than are staged at once
-argmin/reduce/segments/i64/40003/i64:uniform:20              places, which tiles do not know
+argmin/reduce/segments/i64/40003/i64:uniform:20              places in a tile
+sum/reduce/segments/f32/300003+1,0/i32:constant:140000       segments of more tiles than a thread joins
+max/reduce/segments/u16/70003+3,1/i64:power:2                more segments in a tile than are staged at once
 sum/reduce/axis/f32/3x13x5003+1,2                            a row's last columns overlap
 argmax/reduce/axis/u8/3x1003x503
 max/reduce/axis/i8/7x3x1003+1,2                              narrow results, which units of columns store as words
 min/reduce/axis/i16/5x40x801+3,1
 any/reduce/axis/f32/3x1x4001+1,3                             an extent of 1 is one row
 max/reduce/axis/bf16/2x3x4096+1,1
+max/reduce/axis/i8/1x1x40003+3,1                             a unit of 16 columns
+mean/reduce/axis/u8/7x3x4001+1,0                             of 8, whose results are wide
+sum/reduce/axis/f32/300x5003x1+1,0                           rows that begin anywhere
 all/reduce/axis/u8/5x2x257+3,2
 minmax/reduce/axis/u8/3x2x401+1,1
 bxor/reduce/axis/u32/9x4x66+1,0                              rows that end in the middle of a vector

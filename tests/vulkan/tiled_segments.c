@@ -1,6 +1,6 @@
-/* Sums of short segments go tile by tile, several tiles per workgroup, for which the conformance suite's inputs are too
- * short. They are right for any lengths, wherever the array begins, with empty and long segments among the others, and
- * have the same bits every run. */
+/* Sums by segments go tile by tile, and segments may go on over many tiles, for which the conformance suite's inputs
+ * are too short. They are right for any lengths, wherever the array begins, with empty and long segments among the
+ * others, and have the same bits every run. */
 #include <math.h>
 
 #include "../api/support.h"

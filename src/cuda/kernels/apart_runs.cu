@@ -1,17 +1,17 @@
 /* Reductions by keys of some MB, in two launches. In the first, no block knows how many runs begin before its tile, so
  * results and keys wait in memory, where the tile's elements would be. The second adds up the heads of all tiles, moves
  * what waits to its place, and folds the runs that cross tiles. A warp has a tile. Larger input takes the launch that
- * marks runs (mark_runs.cu), since here each block reads the words of all tiles. */
+ * marks runs (mark_runs.cu), since here each block reads the words of all tiles; so does larger output, which moves twice. */
 
 inline void fold_tile_apart(const groups_args &p) {
     enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
-    __shared__ tile_bytes<PLACE> memory;
+    __shared__ tile_bytes<RUN_PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     wait_for_last();
     let_next_start();
-    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds, memory.bytes);
+    const tile t = begin_run_tile(p, memory.bytes, seconds);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
     if (threadIdx.x == BLOCK - 1) {
@@ -31,7 +31,7 @@ inline void fold_tile_apart(const groups_args &p) {
     }
     wait_for_copies<0>();
     __syncthreads();
-    const acc_t whole = fold_tile(s, t, heads);
+    const acc_t whole = fold_run_tile(s, t, heads);
     __syncthreads();
     if (heads)
         put_runs(r, t, heads, p.apart + t.first);

@@ -78,56 +78,65 @@ struct lanes {
     }
 };
 #elif IS_LOGSUMEXP
-/* All lanes have the same largest value, which those that follow may only raise: an element costs one exponential, and
- * nothing waits for the one before. The largest value is finite. So no difference is one of infinities: an element that
- * is infinite adds 0 or infinity. */
+/* All lanes have the same largest value. */
 struct lanes {
     enum { IS_WHOLE = 0, LIMIT = LANE_LIMIT };
-    typedef decltype(lane_t::a0) real;
-    real largest, of_largest[VECTOR];
+    term_t largest = least_term();
+    power_t of_largest[VECTOR];
 
     lanes() {
-        largest = -GREATEST_FINITE<real>;
 #pragma unroll
         for (int k = 0; k < VECTOR; k++)
             of_largest[k] = 0;
     }
     /* Before 'Count' elements are added. */
     template <int Count> void prepare(const in_t *x) {
-        real next = largest;
+        term_t next = largest;
 #pragma unroll
         for (int k = 0; k < Count; k++)
-            next = larger(next, (real)value_of(x[k]));
-        next = next > GREATEST_FINITE<real> ? GREATEST_FINITE<real> : next;
-        const real scale = exp_below(largest - next);
+            next = larger(next, (term_t)value_of(x[k]));
+        next = finite(next);
+        const power_t scale = power_below(largest, next);
 #pragma unroll
         for (int k = 0; k < VECTOR; k++)
             of_largest[k] *= scale;
         largest = next;
     }
     void add(int k, value_t x, value_t, uint64) {
-        of_largest[k] += exp_below((real)x - largest);
+        of_largest[k] += power_below((term_t)x, largest);
     }
     acc_t take() {
-        real sum = of_largest[0];
+        power_t sum = of_largest[0];
 #pragma unroll
         for (int k = 1; k < VECTOR; k++)
             sum += of_largest[k];
-        const acc_t r = of_exponentials<acc_t>(largest, sum);
+        const acc_t r = of_exponentials<acc_t>((power_t)largest, sum);
         *this = lanes();
         return r;
     }
 };
 #else
-/* A lane for each element of a vector, or one. */
+/* A lane for each element of a vector, or for as many as are multiplied first, or one. */
 struct lanes_of_elements {
-    enum { IS_WHOLE = 0, LIMIT = LANE_LIMIT, LANES = IS_LARGE ? 1 : VECTOR };
+    enum { IS_WHOLE = FACTORS > 1, LIMIT = LANE_LIMIT, LANES = IS_LARGE ? 1 : VECTOR / FACTORS };
     running<lane_t> lane[LANES];
 
     template <int Count> void prepare(const in_t *) {}
     void add(int k, value_t x, value_t y, uint64 index) {
         lane[k % LANES].append(x, y, index);
     }
+#if FACTORS > 1
+    void add_all(const in_t *x, uint64) {
+#pragma unroll
+        for (int k = 0; k < VECTOR; k += FACTORS) {
+            uint32 product = 1;
+#pragma unroll
+            for (int f = 0; f < FACTORS; f++)
+                product *= (uint32)value_of(x[k + f]);
+            lane[k / FACTORS].multiply(product);
+        }
+    }
+#endif
     acc_t take() {
         acc_t acc = widen(lane[0].sum());
 #pragma unroll
@@ -210,7 +219,9 @@ typedef lanes_of_elements lanes;
 #endif
 
 #if !LOOKS_UP_EXPONENTIALS
-template <int Threads> inline void make_exponentials() {}
+template <int Threads> inline void make_exponentials() {
+    prepare_powers();
+}
 #endif
 
 /* Adds a vector of elements (and of the second input's, if there is one) that lanes are prepared for. 'index' is that

@@ -9,7 +9,8 @@ extern "C" __global__ void __launch_bounds__(FINISHERS) check_offsets(one_wave_a
         not_bad = 0;
     __syncthreads();
     let_next_start();
-    for (uint64 k = blockIdx.x * FINISHERS + threadIdx.x; k < p.tiles * (sizeof(entry) / 8); k += gridDim.x * FINISHERS)
+    const uint64 entries = p.tiles + (p.tiles + GROUP - 1) / GROUP;
+    for (uint64 k = blockIdx.x * FINISHERS + threadIdx.x; k < entries * (sizeof(entry) / 8); k += gridDim.x * FINISHERS)
         ((uint64 *)p.entries)[k] = 0;
     const findings f = look_at_all(p.offsets, p.segments, p.n);
     if (f.bad != NOT_FOUND)

@@ -10,13 +10,14 @@
  * host says how many. */
 constexpr bool LOADS_FEW_BYTES =
     sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != MOMENTS_IN_FLOATS && !HAS_SECOND;
-constexpr int THIN_BLOCKS = COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;
+constexpr int THIN_BLOCKS =
+    LOOKS_UP_POWERS || COLUMN_PACKS || (LOADS_FEW_BYTES && THIN_WIDTH <= 8) ? 4 : COLUMN_BLOCKS;
 
 /* ---- a thread's elements ---- */
 
 /* Rows that a thread loads at a time: about 64 bytes, or so many that there is code for eight exponentials of doubles. */
 constexpr int rows_ahead(int width) {
-    if (IS_LOGSUMEXP && COMBINES_SLOWLY)
+    if (IS_LOGSUMEXP && COMBINES_SLOWLY && !LOOKS_UP_POWERS)
         return width < 8 ? 8 / width : 1;
     return UNROLL == 1 ? 1 : width * (int)sizeof(in_t) >= 16 ? 4 : 8;
 }
@@ -81,23 +82,11 @@ template <int Width> struct words_across {
 /* ---- a column's sum ---- */
 
 #if IS_LOGSUMEXP
-/* Several elements raise the largest value together, so an element costs one exponential that waits for no other. */
-struct column_sum {
+struct column_sum : exponentials_below {
     enum { RAISES = 1, COUNTS_FROM_CHUNK = 0, IS_KEY = 0 };
-    typedef decltype(lane_t::a0) real;
-    real largest = -GREATEST_FINITE<real>, of_largest = 0;
 
-    void raise(real next) {
-        next = larger(largest, next);
-        next = next > GREATEST_FINITE<real> ? GREATEST_FINITE<real> : next;
-        of_largest *= exp_below(largest - next);
-        largest = next;
-    }
-    void append(value_t x, value_t, uint64) {
-        of_largest += exp_below((real)x - largest);
-    }
     acc_t sum_from(uint64, uint64) const {
-        return widen(of_exponentials<lane_t>(largest, of_largest));
+        return widen(sum());
     }
 };
 #elif IS_ARGMIN || IS_ARGMAX
@@ -162,6 +151,18 @@ struct column_sum : brief<lane_t> {
 template <int Width, int Rows, class Left>
 inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, Width> *x, const few<in_t, Width> *y,
                        int from, int to, Left left, column_sum *lanes) {
+#if FACTORS > 1 /* fewer products of 64 bits */
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+#pragma unroll
+        for (int u = 0; u < Rows; u += FACTORS) {
+            uint32 product = 1;
+#pragma unroll
+            for (int f = u; f < u + FACTORS && f < Rows; f++)
+                product *= f >= from && f < to && k < left(f) ? (uint32)value_of(x[f].element[k]) : 1;
+            lanes[k].multiply(product);
+        }
+#else
 #pragma unroll
     for (int k = 0; k < Width && column_sum::RAISES; k++) {
         value_t next = range<value_t>::lowest();
@@ -183,6 +184,7 @@ inline void add_loaded(const stretch<Width> &s, uint32 number, const few<in_t, W
                                 : column_sum::COUNTS_FROM_CHUNK ? row
                                                                 : s.base + row);
             }
+#endif
 }
 
 /* ---- results ---- */
@@ -204,16 +206,25 @@ inline void give_columns(const columns_args &p, uint64 column, uint64 count, con
     store_few(p.to.out + column, results);
 }
 
-/* Folds 'groups' accumulators of each column of some panels, which lie a panel apart, into the first; a thread takes eight
- * of them between two barriers, or two where each would wait long for the one before. */
+/* Folds 'groups' accumulators of each column of some panels, which lie a panel apart, into the first; a thread takes
+ * some of them between two barriers. */
 template <class Spot> inline void fold_groups(Spot *spots, uint32 panel, uint32 groups, uint32 panels) {
-    constexpr uint32 AT_ONCE = COMBINES_SLOWLY && ARE_SAME<Spot, acc_t> ? 2 : 8;
+    constexpr bool ARE_TOGETHER = COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>;
+    constexpr uint32 AT_ONCE = ARE_TOGETHER ? (int)TOGETHER : 8;
     __syncthreads();
     for (uint32 d = 1; d < groups; d *= AT_ONCE) {
         const uint32 wholes = (groups + AT_ONCE * d - 1) / (AT_ONCE * d);
         for (uint32 i = threadIdx.x; i < panels * wholes * panel; i += BLOCK) {
             const uint32 row = i / panel, number = row / wholes, group = (row - number * wholes) * AT_ONCE * d;
             const uint32 at = (number * groups + group) * panel + i % panel;
+            if constexpr (ARE_TOGETHER) {
+                Spot all[AT_ONCE];
+#pragma unroll
+                for (uint32 k = 0; k < AT_ONCE; k++)
+                    all[k] = group + k * d < groups ? spots[at + k * d * panel] : identity_as<Spot>();
+                spots[at] = combine_all(all);
+                continue;
+            }
             Spot acc = spots[at];
 #pragma unroll IS_LARGE ? 1 : AT_ONCE
             for (uint32 k = 1; k < AT_ONCE; k++)

@@ -63,14 +63,14 @@ inline void end_cluster(const groups_args &p) {
 enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(groups_args p) {
-    __shared__ tile_bytes<PLACE> memory;
+    __shared__ tile_bytes<RUN_PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     begin_cluster();
     wait_for_last();
     let_next_start();
-    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds, memory.bytes);
+    const tile t = begin_run_tile(p, memory.bytes, seconds);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
     if (threadIdx.x == BLOCK - 1)
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
         list_heads(s, r);
     wait_for_copies<0>();
     __syncthreads();
-    const acc_t whole = fold_tile(s, t, heads);
+    const acc_t whole = fold_run_tile(s, t, heads);
     if (!find_place(r, p))
         return;
     if (p.keys_out)

@@ -34,9 +34,8 @@ template <loading_rows How, int Width> inline few<in_t, Width> load_row(const st
         return How == ROWS_IN_LINE ? load_few<Width>(from) : load_few_straddling<Width>(from);
 }
 
-template <loading_rows How, int Width, class Lane>
+template <loading_rows How, int Width, int AHEAD = rows_ahead(Width), class Lane>
 inline void add_rows(const stretch<Width> &s, uint32 number, Lane *lanes) {
-    constexpr int AHEAD = rows_ahead(Width);
     few<in_t, Width> x[AHEAD], y[AHEAD];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
@@ -323,7 +322,9 @@ constexpr int MOST_IN_A_LANE = half_lanes<1>::LIMIT;
 #elif BRIEF_MOMENTS
 constexpr int MOST_IN_A_LANE = brief<lane_t>::LIMIT;
 #else
-constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : column_sum::IS_KEY ? 0xffff : COLUMN_PACKS ? 0xfffff : LANE_LIMIT;
+constexpr int MOST_IN_A_LANE = MOMENTS == 2 && !SKIPS_NAN && sizeof(out_t) < 8 ? 1 << 20
+                               : MOMENTS                                        ? 32
+                               : column_sum::IS_KEY ? 0xffff : COLUMN_PACKS ? 0xfffff : LANE_LIMIT;
 #endif
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
@@ -331,6 +332,7 @@ constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 /* 'memory' is the block's. */
 template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[maybe_unused]] spot_t *memory) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
+    constexpr int TWICE = sizeof(acc_t) <= 8 && !HAS_SECOND && Width * sizeof(in_t) == 16 ? 2 : 1; /* if all are there */
     constexpr bool HAS_PAIRS = Width * sizeof(in_t) == 8 && sizeof(in_t) < 4;
 #if HALF_COLUMNS
     half_lanes<Width> lanes[] = {half_lanes<Width>(memory)};
@@ -344,6 +346,21 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[
     int steps = 0;
     bool is_first = true;
     while (s.at < s.end) {
+        if (TWICE > 1 && s.aligned && steps + TWICE <= MOST && s.at + (TWICE * AHEAD - 1) * s.step + Width <= s.end) {
+            add_rows<ROWS_IN_LINE, Width, TWICE * AHEAD>(s, steps * AHEAD, lanes);
+            s.at += TWICE * s.stride;
+#pragma unroll
+            for (int k = 0; k < Width; k++)
+                s.row[k] += TWICE * s.rows_a_stride;
+            if (FILLS_LANES)
+                steps += TWICE;
+            continue;
+        }
+        if (FILLS_LANES && steps == MOST) {
+            empty_columns(s, steps, is_first, lanes, sums);
+            is_first = false;
+            steps = 0;
+        }
         const uint64 last = s.at + (AHEAD - 1) * s.step;
         const bool has_words = Width > 1 && s.has_words(s.at) && s.has_words(last);
         if (s.aligned && last + Width <= s.end)
@@ -358,11 +375,7 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[
 #pragma unroll
         for (int k = 0; k < Width; k++)
             s.row[k] += s.rows_a_stride;
-        if (FILLS_LANES && ++steps == MOST) {
-            empty_columns(s, steps, is_first, lanes, sums);
-            is_first = false;
-            steps = 0;
-        }
+        steps += FILLS_LANES;
     }
     empty_columns(s, steps, is_first, lanes, sums);
 #if HALF_COLUMNS
@@ -437,12 +450,22 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
     for (uint32 j = first + threadIdx.x; j < end; j += BLOCK) {
         const uint32 slab = j / b.columns;
         const Spot *const at = spots + (slab * p.groups * p.panel + j - slab * b.columns);
-        acc_t acc = sum_of(spot_at_block(at, 0));
+        Spot acc = spot_at_block(at, 0);
+        if constexpr (COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>) {
+            for (uint32 c = 1; c < chunks; c += TOGETHER - 1) {
+                Spot some[TOGETHER] = {acc};
+#pragma unroll
+                for (uint32 k = 1; k < TOGETHER; k++)
+                    some[k] = c + k - 1 < chunks ? spot_at_block(at, c + k - 1) : identity_as<Spot>();
+                acc = combine_all(some);
+            }
+        } else {
 #pragma unroll IS_LARGE ? 1 : CLUSTER - 1
-        for (uint32 c = 1; c < CLUSTER; c++)
-            if (c < chunks)
-                acc = combine(acc, sum_of(spot_at_block(at, c)));
-        give(p.to, b.column + j, acc);
+            for (uint32 c = 1; c < CLUSTER; c++)
+                if (c < chunks)
+                    acc = combine(acc, spot_at_block(at, c));
+        }
+        give(p.to, b.column + j, sum_of(acc));
     }
     __syncwarp();
     arrive_in_cluster();
@@ -494,6 +517,7 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 template <int Width> inline void fold_columns_of(const columns_args &p) {
     __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
     let_next_start();
+    prepare_powers();
     const uint64 parts = (p.outer + p.slabs - 1) / p.slabs * p.panels * p.chunks;
     for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
         fold_panel<Width>(p, panel_part_at(p, number), (spot_t *)memory);

@@ -58,11 +58,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     if (blockIdx.x * (uint64)TILE >= p.n)
         return;
 #endif
-    __shared__ tile_bytes<PLACE> memory;
+    __shared__ tile_bytes<RUN_PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
-    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds, memory.bytes);
+    const tile t = begin_run_tile(p, memory.bytes, seconds);
     const uint64 number = blockIdx.x;
     wait_for_last(); /* heads are marked */
     let_next_start();
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     if (is_refused)
         return;
     __syncthreads();
-    const acc_t whole = fold_tile(s, t, heads);
+    const acc_t whole = fold_run_tile(s, t, heads);
     __syncthreads();
     put_tile(s, r, p, t, heads, whole);
 }

@@ -199,7 +199,7 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, uint64 number,
         c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
-#if DIFFERENCES
+#if HAS_SUMS
 /* The segments of a tile, from the sums up to their ends. A lane has an end, and the lane before it what the segment begins
  * with, so the first lane has no segment. */
 struct tile_ends {
@@ -223,9 +223,7 @@ struct tile_ends {
             next += STEP;
             if (number + STEP <= count)
                 offset = are_aligned ? *next : load_slowly(next);
-            tile_sum sum = sums.up_to(t, end < t.count ? end : t.count);
-            const tile_sum before = from_below(sum, 1);
-            sum.subtract(before);
+            const tile_sum sum = sums.of_lane(t, begin, end);
             if (lane && number <= count)
                 put_one(s, sums, p, t, out, begin, end, sum);
         }
@@ -238,7 +236,7 @@ struct tile_ends {
             atomicOr(&s.goes_on, 1);
             atomicMax(&sums.last, begin);
         } else {
-            put(out, sum.result(end - begin, t.first + begin));
+            put(out, sum.result(t, begin, end));
         }
     }
     /* The same where there are millions of segments, nearly all of them empty. */
@@ -251,16 +249,18 @@ struct tile_ends {
         });
     }
 };
-/* By thread 0. */
-inline void keep_differences(const tile_memory &s, const tile_sums &sums, const groups_args &p, uint64 number,
+/* By a thread each. */
+inline void keep_sums(const tile_memory &s, const tile_sums &sums, const groups_args &p, uint64 number,
                              const tile &t, const tile_groups &g) {
     cut &c = p.cuts[number];
-    if (g.open && g.ends)
-        c.before.write(sums.between(t, 0, g.open).accumulator(g.open));
+    if (threadIdx.x == 0 && g.open && g.ends)
+        c.before.write(sums.between(t, 0, g.open).accumulator(t, g.open));
+    if (threadIdx.x != WARP)
+        return;
     const bool is_inner = g.open && !g.ends;
     const uint32 begin = s.goes_on ? sums.last : is_inner ? 0 : t.count;
     const tile_sum sum = sums.between(t, begin, t.count);
-    c.after.write(begin < t.count ? sum.accumulator(t.count - begin) : identity_as<acc_t>());
+    c.after.write(begin < t.count ? sum.accumulator(t, t.count - begin) : identity_as<acc_t>());
 }
 #endif
 
@@ -305,14 +305,14 @@ inline uint32 hear_check(const groups_args &p) {
 }
 
 inline void fold_segments_of(const groups_args &p, uint64 number) {
-    __shared__ tile_bytes<PLACE + (DIFFERENCES ? 128 : 0)> memory;
+    __shared__ tile_bytes<PLACE + (HAS_SUMS ? 128 : 0)> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
-#if DIFFERENCES
+#if HAS_SUMS
     __shared__ tile_sums sums;
 #endif
-    __shared__ tile_bytes<IS_IN_PLACE || DIFFERENCES ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
-#if DIFFERENCES
+    __shared__ tile_bytes<IS_IN_PLACE || HAS_SUMS ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
+#if HAS_SUMS
     const tile t = begin_tile(p, number, memory.bytes, sums);
 #else
     const tile t = begin_tile(p, number, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
@@ -349,7 +349,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         wait_for_copies<0>();
         return;
     }
-#if DIFFERENCES
+#if HAS_SUMS
     g.find_open(t);
     tile_ends ends;
     if (!g.is_crowded())
@@ -369,8 +369,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     else
         ends.put_all(s, sums, p, t, g);
     __syncthreads();
-    if (threadIdx.x == 0)
-        keep_differences(s, sums, p, number, t, g);
+    keep_sums(s, sums, p, number, t, g);
 #else
     const uint32 heads = mark_heads(s, p, t, g);
     const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */

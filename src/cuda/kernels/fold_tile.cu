@@ -9,11 +9,11 @@
 #define HAS_SMALL_TILES 0
 #endif
 enum {
-    TILE = HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
+    TILE = HAS_PARTS ? PARTS_TILE : HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
-    HEAD_WORDS = TILE / WARP,
-    IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE /* results take the place of the elements; else there is room for fewer */
+    HEAD_WORDS = HAS_SUMS ? 1 : TILE / WARP,
+    IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE && !HAS_PARTS /* results take the place of the elements; else there is room for fewer */
 };
 /* What a head's place receives: the result, or, if lowering takes many instructions, the accumulator, or of a variance
  * the sum of the squares of distances from the mean. Threads lower those side by side when they write the results. */
@@ -29,7 +29,7 @@ template <> struct kept_of<true, true> {
 typedef kept_of<FOLD_STAGED, FOLD_SPREADS>::type kept_t;
 constexpr bool LOWERS_BY_EXTENT = FOLD_STAGED && (NEEDS_START || FOLD_SPREADS); /* where groups begin and end */
 enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in_t) : sizeof(kept_t)) /* bytes */ };
-static_assert(ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0);
+static_assert((HAS_PARTS || (ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT)) && ITEMS * sizeof(in_t) % 16 == 0);
 
 struct tile_memory {
     alignas(16) uint32 heads[HEAD_WORDS]; /* a bit for each element */
@@ -401,199 +401,4 @@ inline item_bits heads_of_thread(const tile_memory &s) {
     if (item_bits::WORDS > 1)
         bits.high = s.heads[begin / WARP + 1];
     return bits;
-}
-
-#if IS_LOGSUMEXP
-/* The powers of all bytes, which are neither too large nor too small for a sum. Known after the next barrier. */
-enum { BYTES = sizeof(in_t) == 1 ? 256 : 1 };
-inline double *powers_of_bytes() {
-    __shared__ double powers[BYTES];
-    return powers;
-}
-inline void make_powers_of_bytes() {
-    for (uint32 k = threadIdx.x; k < BYTES && BYTES > 1; k += BLOCK)
-        powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
-}
-
-/* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is *last. If all
- * values of a warp are near its first one, exponentials are of distances from that. Returns false if they are not. */
-template <class End>
-inline bool add_near_exponentials(const thread_items &items, const item_bits &heads, End end_group, tile_lane *last) {
-    typedef decltype(tile_lane::a0) real;
-    constexpr real NEAR_ENOUGH = sizeof(real) == 8 ? 32 : 16; /* the logarithm of a sum loses so many ulps */
-    constexpr bool ARE_BYTES = BYTES > 1;
-    const real first = ARE_BYTES ? real(0) : from_lane((real)value_of(items.x[0]), 0);
-    const auto away = [&](int k) { return (real)value_of(items.x[k]) - first; };
-    bool are_near = true;
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        are_near = ARE_BYTES || (absolute(away(k)) <= NEAR_ENOUGH && are_near);
-    if (!ARE_BYTES && !__all_sync(ALL_LANES, are_near))
-        return false;
-    const double *powers = stays_in_shared(powers_of_bytes());
-    real sum = 0;
-    const auto group = [&] { return tile_lane{sum > 0 ? first : range<real>::lowest(), sum}; };
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        if (heads.has(k)) {
-            end_group(group());
-            sum = 0;
-        }
-        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % BYTES] : exp_nearby(away(k));
-    }
-    *last = group();
-    return true;
-}
-/* The same of any values. SOME elements find the largest of their group first, so no exponential waits for another. */
-template <class End> inline tile_lane add_exponentials(const thread_items &items, const item_bits &heads, End end_group) {
-    typedef decltype(tile_lane::a0) real;
-    constexpr int SOME = 4;
-    const auto power = [](real x, real largest) { return exp_below(x == largest ? real(0) : x - largest); };
-    tile_lane run = identity_as<tile_lane>();
-    if ((IS_FLOAT || BYTES > 1) && !SKIPS_NAN && add_near_exponentials(items, heads, end_group, &run))
-        return run;
-#pragma unroll
-    for (int k = 0; k < ITEMS; k += SOME) {
-        tile_lane x[SOME];
-        real largest[SOME]; /* from the element on */
-#pragma unroll
-        for (int j = SOME - 1; j >= 0; j--) {
-            x[j] = lift_as<tile_lane>(value_of(items.x[k + j]), value_t(0), 0);
-            const bool is_last = j + 1 == SOME || heads.has(k + j + 1);
-            largest[j] = is_last ? x[j].a0 : larger(x[j].a0, largest[j + 1 < SOME ? j + 1 : j]);
-        }
-        if (k == 0) {
-            run.a0 = heads.has(0) ? run.a0 : largest[0];
-        } else {
-            const real most = heads.has(k) ? run.a0 : larger(run.a0, largest[0]);
-            run = {most, run.a1 * power(run.a0, most)};
-        }
-#pragma unroll
-        for (int j = 0; j < SOME; j++) {
-            if (heads.has(k + j)) {
-                end_group(run);
-                run = {largest[j], 0};
-            }
-            run.a1 += x[j].a1 * power(x[j].a0, run.a0);
-        }
-    }
-    return run;
-}
-#endif
-
-/* Folds a tile that has heads, 'all' of them. results[k] becomes what is kept of the group that the k-th head begins, as
- * far as it lies in the tile. All threads of the block call this; the tile's ends are known after the next barrier. */
-inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
-    tile results = t;
-    results.results = stays_in_shared(t.results);
-    const uint32 begin = threadIdx.x * ITEMS;
-    item_bits mine = heads_of_thread(s);
-    if (t.count < TILE && t.count / ITEMS == threadIdx.x) /* what lies behind the input is a group, too */
-        mine.add(t.count % ITEMS);
-    const uint32 rank = rank_of(s, begin);
-    thread_items items;
-    items.read(t);
-    if (IS_IN_PLACE)
-        __syncthreads(); /* results may take the place of the elements */
-
-    brief<tile_lane> run, first;
-    const bool has_heads = mine.all() != 0;
-    const uint32 earliest = has_heads ? mine.first() : 0, number = rank + mine.count();
-    uint32 start = 0;
-    int to = ((int)rank - 1) * (int)sizeof(kept_t); /* in bytes; what the thread's first head ends is stored again when it is whole */
-#if IS_LOGSUMEXP
-    static_assert(FOLD_STAGED && !NEEDS_START);
-    const tile_lane last = add_exponentials(items, mine, [&](const tile_lane &ended) {
-        *results.result_at(to) = widen(ended);
-        to += sizeof(kept_t);
-    });
-    run = brief<tile_lane>(last);
-#else
-    constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
-    constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
-    constexpr bool WITHOUT_BRANCH = LOWERS_CHEAPLY || (FOLD_STAGED && !FOLD_SPREADS);
-    item_bits any;
-    any.low = or_lanes(mine.low);
-    if (item_bits::WORDS > 1)
-        any.high = or_lanes(mine.high);
-    auto step = [&](int k, bool is_head) {
-        if (WITHOUT_BRANCH) { /* which most steps of a warp would take */
-            if (is_head) {
-                *results.result_at(to) = kept(t, run.sum(), start, begin + k);
-                to += sizeof(kept_t);
-            }
-            if (!KEEPS_ALL)
-                first = is_head && earliest == k ? run : first;
-            start = NEEDS_START && is_head ? begin + k : start;
-        } else if (is_head) {
-            if (earliest == k)
-                first = run;
-            else
-#if MOMENTS == 2 && !FOLD_STAGED
-                *results.result_at(to) = run.result(0);
-#else
-                *results.result_at(to) = kept(t, run.sum(), start, begin + k);
-#endif
-            to += sizeof(kept_t);
-            start = begin + k;
-            run = {};
-        }
-        items.add_to(run, t, k, WITHOUT_BRANCH && (is_head || k == 0));
-    };
-#pragma unroll UNROLLED
-    for (int k = 0; k < ITEMS; k += STEPS) {
-        if (any.has_some(k, STEPS)) {
-#pragma unroll
-            for (int j = 0; j < STEPS; j++)
-                step(k + j, mine.has(k + j));
-        } else {
-#pragma unroll
-            for (int j = 0; j < STEPS; j++)
-                step(k + j, false);
-        }
-    }
-#endif
-    start = has_heads ? begin + mine.last() : 0;
-
-    const joined j = join(s.joins, has_heads, widen_in(t, run.sum()));
-    if (has_heads) {
-        const acc_t ended = combine(j.before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen_in(t, first.sum()));
-        const uint32 head = begin + earliest;
-        if (rank) {
-            *t.result((int)rank - 1) = kept(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
-        } else {
-            *(acc_t *)s.before = ended;
-            s.first_head = head;
-        }
-        if (number == all)
-            s.last_head = start;
-    }
-    if (threadIdx.x == BLOCK - 1) {
-        const acc_t acc = j.since();
-        *(acc_t *)s.after = acc;
-        if (t.count == TILE)
-            *t.result(all - 1) = kept(t, acc, NEEDS_START ? head_before(s, TILE) : 0, TILE);
-    }
-}
-
-/* Folds a tile. If it has no head, its accumulator is returned. All threads of the block call this; the rest is known
- * after the next barrier. */
-inline acc_t fold_tile(tile_memory &s, const tile &t, uint32 heads) {
-#if IS_LOGSUMEXP
-    make_powers_of_bytes();
-    if (BYTES > 1)
-        __syncthreads();
-#endif
-    if (!heads) {
-#if IS_LOGSUMEXP
-        if (t.count == TILE) {
-            thread_items items;
-            items.read(t);
-            return fold_block<BLOCK>(widen(add_exponentials(items, item_bits(), [](const tile_lane &) {})));
-        }
-#endif
-        return fold_whole(t);
-    }
-    fold_heads(s, t, heads);
-    return identity_as<acc_t>();
 }

@@ -1,4 +1,8 @@
 /* Shared by reductions by segments and by keys. */
+#ifndef HAS_PARTS /* by_parts.cu sets it */
+#define HAS_PARTS 0
+#endif
+#define HAS_SUMS (DIFFERENCES || HAS_PARTS) /* of a tile, which then has no results */
 
 /* A chunk's parts of groups that cross its ends. */
 struct cut {
@@ -159,13 +163,60 @@ template <int Tiles> inline uint32 check_by_block(const groups_args &p, uint64 t
 
 /* ---- what a thread has of a tile whose first element is 'first' ---- */
 
-#if IS_ARGMIN || IS_ARGMAX
+#if HAS_PLACE_KEYS
+/* A word holds a narrow integer and, below it, its place in the tile, so that one comparison tells which goes first. No
+ * element has the last place. Of the largest integers complements are compared. */
+struct tile_lane {
+    typedef decltype(lane_t::a0) word;
+    enum : uint32 { NO_PLACE = 0xffff, FLIPS = IS_ARGMAX ? (uint32)(in_t)~0u << 16 : 0 };
+    word key;
+
+    static tile_lane of(value_t x, uint32 place) {
+        return {(word)(((uint32)x << 16 ^ FLIPS) | place)};
+    }
+    uint32 place() const {
+        return (uint32)key & NO_PLACE;
+    }
+    word number() const {
+        return (word)(in_t)((uint32)key >> 16 ^ FLIPS >> 16);
+    }
+};
+template <> inline tile_lane identity_as<tile_lane>() {
+    return {(tile_lane::word)(value_t(-1) < value_t(0) ? 0x7fffffffu : 0xffffffffu)};
+}
+inline tile_lane combine(tile_lane left, tile_lane right) {
+    return {left.key < right.key ? left.key : right.key};
+}
+inline result_t lower(tile_lane lane, uint64, uint64 start) {
+    return output<out_t>::of((int64)lane.place() - (int64)start);
+}
+template <> struct running<tile_lane> {
+    tile_lane best = identity_as<tile_lane>();
+
+    void append(value_t x, value_t, uint64 i) {
+        best = combine(best, tile_lane::of(x, (uint32)i));
+    }
+    void append_or_begin(bool is_first, value_t x, value_t, uint64 i) {
+        const tile_lane next = tile_lane::of(x, (uint32)i);
+        best = is_first ? next : combine(best, next);
+    }
+    tile_lane sum() const {
+        return best;
+    }
+};
+
+inline acc_t widen_from(uint64 first, tile_lane lane) {
+    acc_t acc = identity_as<acc_t>();
+    if (lane.place() == tile_lane::NO_PLACE)
+        return acc;
+    acc.a0 = lane.number();
+    acc.a1 = first + lane.place();
+    return acc;
+}
+#elif IS_ARGMIN || IS_ARGMAX
 /* The index counts from the tile's beginning, so it takes one register. */
 typedef components<decltype(lane_t::a0), uint32> tile_lane;
 
-inline uint64 index_from(uint64, uint32 e) {
-    return e;
-}
 inline acc_t widen_from(uint64 first, const tile_lane &lane) {
     acc_t acc;
     acc.a0 = lane.a0;
@@ -175,13 +226,13 @@ inline acc_t widen_from(uint64 first, const tile_lane &lane) {
 #else
 typedef lane_t tile_lane;
 
-inline uint64 index_from(uint64 first, uint32 e) {
-    return first + e;
-}
 inline acc_t widen_from(uint64, const tile_lane &lane) {
     return widen(lane);
 }
 #endif
+inline uint64 index_from(uint64 first, uint32 e) {
+    return IS_ARGMIN || IS_ARGMAX ? e : first + e;
+}
 
 /* ---- results as lanes ---- */
 

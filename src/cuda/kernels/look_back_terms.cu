@@ -62,36 +62,46 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     constexpr real MOST = sizeof(real) == 8 ? 20 : 8;
     value_t highest = range<value_t>::lowest();
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++)
+    for (int k = 0; k < ITEMS && !LOOKS_UP_BYTES; k++)
         if (is_there(k))
             highest = larger(highest, value_of(items[k]));
-    const real top = fold_of_block((real)highest, [](real a, real b) { return larger(a, b); });
+    const real top =
+        LOOKS_UP_BYTES ? 0 : fold_of_block((real)highest, [](real a, real b) { return larger(a, b); });
     if (!(top >= -GREATEST_FINITE<real> && top <= GREATEST_FINITE<real>))
         return false;
-    real kept[ITEMS];
+    const power_of_element power_of = top;
+    real kept[LOOKS_UP_BYTES ? 1 : ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         if (!INCLUSIVE)
-            kept[k] = mine.exps;
-        const real power = exp_below((real)value_of(items[k]) - top);
+            kept[LOOKS_UP_BYTES ? 0 : k] = mine.exps;
+        const real power = power_of(items[k]);
         mine.exps += is_there(k) ? power : 0;
         if (INCLUSIVE)
-            kept[k] = mine.exps;
+            kept[LOOKS_UP_BYTES ? 0 : k] = mine.exps;
     }
     const terms before = add_up_terms(s.of_finishers[team][in_turn], team, thread, mine, false, false).sum;
     acc_t own;
     own.a0 = top;
     own.a1 = before.exps + mine.exps;
     const acc_t prefix = prefix_of(own);
-    const real r = larger(prefix.a0, top), away = r - larger(prefix.a0, (real)opening);
-    if (!(away <= MOST)) /* NaN, too */
+    const real r = LOOKS_UP_BYTES ? 0 : larger(prefix.a0, top), away = r - larger(prefix.a0, (real)opening);
+    if (LOOKS_UP_BYTES ? !has_power(prefix) : !(away <= MOST)) /* NaN, too */
         return false;
-    const real scale = exp_below(top - r), left = before.exps * scale + prefix.a1 * exp_below(prefix.a0 - r);
+    const log_of_sum log_of;
+    const real scale = exp_below(top - r);
+    real left = before.exps * scale + prefix.a1 * exp_below(prefix.a0 - r);
     if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
         __syncthreads();
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(left + kept[k] * scale)));
+    for (int k = 0; k < ITEMS; k++) {
+        const real before_this = left;
+        if (LOOKS_UP_BYTES)
+            left += power_of(items[k]);
+        const real sum =
+            !LOOKS_UP_BYTES ? left + kept[LOOKS_UP_BYTES ? 0 : k] * scale : INCLUSIVE ? left : before_this;
+        results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(sum)));
+    }
 #else
     /* The square of all distances is up to as many times as large; fourth powers are finite. */
     constexpr double TOO_FAR = MOMENTS > 2 ? 0x1p400 : 0x1p900;

@@ -6,13 +6,19 @@
  * a segmented scan joins the parts of segments that cross threads. Results wait in shared memory in the order of their
  * segments, so they are stored side by side. Parts of segments that cross tiles are kept, and the last launch folds them
  * (fold_cuts.cu). */
+template <class A, class B> union either {
+    A a;
+    B b;
+};
 enum {
     /* 28 or 20. Then the threads' elements begin in different banks for most lengths. With 32, elements of segments of
      * one would all lie in two banks. */
     ITEMS = MERGED_TILE / BLOCK,
     TILE = MERGED_TILE,
     WARPS = BLOCK / WARP,
-    WIDTH = sizeof(in_t) > sizeof(tile_lane) ? sizeof(in_t) : sizeof(tile_lane),
+    /* of a result that waits: as a lane has it, or lowered */
+    SLOT = RESULT_KEEPS ? sizeof(tile_lane) : sizeof(either<tile_lane, result_t>),
+    WIDTH = sizeof(in_t) > SLOT ? sizeof(in_t) : SLOT,
     PLACE = TILE * WIDTH + 48 /* bytes: elements from a vector's beginning on, one to spare, and results likewise */
 };
 static_assert(ITEMS <= LANE_LIMIT && ITEMS < WARP && ITEMS % 4 == 0);
@@ -20,6 +26,8 @@ static_assert(ITEMS <= LANE_LIMIT && ITEMS < WARP && ITEMS % 4 == 0);
 struct merged_memory {
     uint64 arrived;        /* the barrier of copies in bulk */
     uint32 of_warp[WARPS]; /* ends */
+    uint32 done[RESULT_KEEPS ? 1 : TILE / WARP]; /* results that are lowered, a bit each */
+    uint16 ends[NEEDS_START ? TILE : 1]; /* the elements before each end */
     join_memory joins;
     alignas(16) uint8 place[PLACE];
     alignas(16) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) + 48 : 16];
@@ -68,7 +76,7 @@ struct merged_tile {
 inline uint32 fetch(merged_memory &s, const in_t *array, uint64 n, uint8 *to, const merged_tile &t) {
     const in_t *from = array + t.first;
     const uint32 before = (uint64)from & 15;
-    if (!is_aligned(from)) {
+    if (!is_aligned(from) || !t.elements) { /* behind the last segment 'from' may be far behind the array */
 #if TALLY_ARCHITECTURE >= 90
         if (threadIdx.x == 0)
             arrive_at_mbarrier(&s.arrived);
@@ -136,6 +144,17 @@ inline uint32 rank_ends(merged_memory &s, uint32 mine) {
     return before + sum - mine;
 }
 
+/* The result of the tile's segment k, which begins in it, of an accumulator or of what a lane has. */
+template <class A> inline result_t result_of(const merged_memory &s, const merged_tile &t, uint32 k, const A &acc) {
+    const uint32 end = NEEDS_START ? s.ends[k] : 0, begin = NEEDS_START && k ? s.ends[k - 1] : 0;
+    if constexpr (ARE_SAME<A, acc_t>)
+        return lower(acc, end - begin, t.first + begin);
+    else if constexpr (LOWERS_CHEAPLY)
+        return lower(acc, end - begin, index_from(t.first, begin));
+    else
+        return lower(widen_from(t.first, acc), end - begin, t.first + begin);
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(groups_args p) {
     __shared__ merged_memory s;
 #if TALLY_ARCHITECTURE >= 90
@@ -151,14 +170,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
         return;
     const in_t *x = (const in_t *)(s.place + fetch(s, p.x, p.n, s.place, t));
     const in_t *y = HAS_SECOND ? (const in_t *)(s.seconds + fetch(s, p.y, p.n, s.seconds, t)) : x;
-    tile_lane *results = (tile_lane *)(s.place + ((uint8 *)(x + t.elements + 1) - s.place + 15) / 16 * 16);
+    uint8 *const results = s.place + ((uint8 *)(x + t.elements + 1) - s.place + 15) / 16 * 16;
+    for (uint32 w = threadIdx.x; w < TILE / WARP && !RESULT_KEEPS; w += BLOCK)
+        s.done[w] = 0;
     const uint32 ends = t.ends_of_thread(), count = __popc(ends), rank = rank_ends(s, count);
     wait_for_elements(s);
 
     const uint32 place = threadIdx.x * ITEMS - rank;
     const in_t *from = stays_in_shared(x + place);
     const int64 partner = y - x; /* an element's */
-    tile_lane *to = stays_in_shared(results + rank);
+    uint8 *to = stays_in_shared(results + rank * SLOT);
+    uint16 *end = stays_in_shared(s.ends + (NEEDS_START ? rank : 0));
+    uint32 at = place;
     uint64 index = index_from(t.first, place);
     running<tile_lane> run;
 #pragma unroll
@@ -167,48 +190,51 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
         running<tile_lane> next = run;
         next.append(value_of(item), HAS_SECOND ? value_of(second) : value_t(0), index);
         if (ends >> k & 1) {
-            *to++ = run.sum();
+            *(tile_lane *)to = run.sum();
+            to += SLOT;
+            if (NEEDS_START)
+                *end++ = (uint16)at;
             run = running<tile_lane>();
         } else {
             run = next;
             from++;
+            at++;
             index++;
         }
     }
     const joined j = join(s.joins, count != 0, widen_from(t.first, run.sum()));
     const bool has_first = count && rank < t.ends;
-    acc_t first = identity_as<acc_t>(); /* of the thread's ends */
-    if (has_first)
-        first = combine(j.before, widen_from(t.first, results[rank]));
-    if (RESULT_KEEPS && has_first)
-        results[rank] = lane_from<tile_lane>(lower(first, 0, 0));
-    if (has_first && !rank && t.is_open)
-        p.cuts[blockIdx.x].before.write(first);
+    if (has_first) { /* of the thread's ends */
+        uint8 *const slot = results + rank * SLOT;
+        const acc_t first = combine(j.before, widen_from(t.first, *(tile_lane *)slot));
+        if (!rank && t.is_open)
+            p.cuts[blockIdx.x].before.write(first);
+        if constexpr (RESULT_KEEPS) {
+            *(tile_lane *)slot = lane_from<tile_lane>(lower(first, 0, 0));
+        } else {
+            *(result_t *)slot = result_of(s, t, rank, first);
+            atomicOr(&s.done[rank / WARP], 1u << rank % WARP);
+        }
+    }
     if (threadIdx.x == BLOCK - 1)
         p.cuts[blockIdx.x].after.write(j.since());
-    auto result_of = [&](uint32 k, const acc_t &acc) {
-        const uint64 g = t.from + k, begin = NEEDS_START ? begin_of(p, g) : 0;
-        return lower(acc, NEEDS_START ? begin_of(p, g + 1) - begin : 0, begin);
-    };
     __syncthreads();
     auto put_all = [&](auto put_one) {
         uint32 k = threadIdx.x + (threadIdx.x == 0 && t.is_open ? BLOCK : 0);
         uint32 left = t.ends > k ? (t.ends - k + BLOCK - 1) / BLOCK : 0;
-        const tile_lane *from = stays_in_shared(results + k);
+        const uint8 *from = stays_in_shared(results + k * SLOT);
         result_t *to = p.out + t.from + k;
-#pragma unroll 4
-        for (; left; left--, k += BLOCK, from += BLOCK, to += BLOCK)
-            put_one(to, result_of(k, widen_from(t.first, *from)));
+#pragma unroll LOWERS_CHEAPLY ? 4 : 2
+        for (; left; left--, k += BLOCK, from += BLOCK * SLOT, to += BLOCK)
+            if (!RESULT_KEEPS && s.done[k / WARP] >> k % WARP & 1)
+                put_one(to, *(const result_t *)from);
+            else
+                put_one(to, result_of(s, t, k, *(const tile_lane *)from));
     };
     if (is_aligned(p.out))
         put_all([](result_t *to, result_t result) { *to = result; });
     else
         put_all([](result_t *to, result_t result) { store_slowly(to, result); });
-    if (RESULT_KEEPS)
-        return;
-    __syncthreads(); /* what lacked the elements of threads before is written once more */
-    if (has_first && (rank || !t.is_open))
-        put(p.out + t.from + rank, result_of(rank, first));
 }
 
 /* ---- the launch before ---- */

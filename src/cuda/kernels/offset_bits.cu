@@ -6,7 +6,7 @@ enum {
                         took 0.82 of the time for segments of 1 and 4 that way, 1.4 times as long for 16: on an H200 */
 };
 constexpr uint32 NO_WORD = ~0u;
-constexpr uint64 MOST_JOINED = (uint64)NO_WORD * WARP; /* elements: their words are numbered in 32 bits */
+constexpr uint64 MOST_JOINED = ~0u; /* elements: their positions have 32 bits */
 
 inline uint32 lane_number() {
     return threadIdx.x % WARP;
@@ -60,24 +60,23 @@ template <int Vectors> struct neighbours {
      * atomics, and neighbouring words take them together. */
     void mark(const offset_marks &m, bool exists) const {
         uint32 word = NO_WORD, mine = 0, first_word = NO_WORD, first = 0;
+        if (exists) {
 #pragma unroll
-        for (int j = REVERSE; j < COUNT + REVERSE; j++) {
-            const uint64 at = (uint64)offset[j] - REVERSE;
-            if (exists && m.n > MOST_JOINED)
-                set_bit(m, offset[j]);
-            if (!exists || m.n > MOST_JOINED || at >= m.n)
-                continue;
-            if (mine && (uint32)(at / WARP) != word) {
-                if (first_word == NO_WORD) {
-                    first_word = word;
-                    first = mine;
-                } else {
-                    atomicOr(m.bits + word, mine);
+            for (int j = REVERSE; j < COUNT + REVERSE; j++) {
+                const uint32 at = (uint32)offset[j] - REVERSE, next = at / WARP;
+                const uint32 bit = at < (uint32)m.n ? 1u << at % WARP : 0;
+                if (mine && next != word) {
+                    if (first_word == NO_WORD) {
+                        first_word = word;
+                        first = mine;
+                    } else {
+                        atomicOr(m.bits + word, mine);
+                    }
+                    mine = 0;
                 }
-                mine = 0;
+                word = next;
+                mine |= bit;
             }
-            word = (uint32)(at / WARP);
-            mine |= 1u << at % WARP;
         }
         const uint32 lane = lane_number(), word_before = from_below(word, 1);
         const uint32 next_word = from_above(first_word, 1), next = from_above(first, 1);
@@ -88,18 +87,12 @@ template <int Vectors> struct neighbours {
         set_bits(m.bits, word, mine);
     }
     void look_and_mark(const offset_marks &m, findings *f) const {
-        bool is_suspicious = (uint64)offset[0] > m.n;
-        uint32 empty = 0;
+        bool is_suspicious = (uint64)offset[0] > m.n || (uint64)offset[COUNT] > m.n; /* those between rise */
 #pragma unroll
-        for (int j = 0; j < COUNT; j++) {
-            is_suspicious |= offset[j] > offset[j + 1] || (uint64)offset[j + 1] > m.n;
-            empty |= (uint32)(offset[j] == offset[j + 1]) << j;
-        }
-        if (exist && !is_suspicious && empty) {
-            const uint64 at = first + __ffs(empty) - 1;
-            f->empty = at < f->empty ? at : f->empty;
-        }
-        if (exist && is_suspicious)
+        for (int j = 0; j < COUNT; j++)
+            is_suspicious |= offset[j] > offset[j + 1];
+        const bool goes_alone = is_suspicious || m.n > MOST_JOINED;
+        if (exist && goes_alone)
 #pragma unroll 1
             for (int j = 0; j < COUNT; j++) {
                 look_at(f, first + j, m.offsets[first + j], m.offsets[first + j + 1], m.n);
@@ -107,7 +100,7 @@ template <int Vectors> struct neighbours {
                     set_bit(m, m.offsets[first + j + REVERSE]);
             }
         if (m.bits)
-            mark(m, exist && !is_suspicious);
+            mark(m, exist && !goes_alone);
     }
 };
 

@@ -4,21 +4,29 @@
 #if COLUMN_PACKS
 [[maybe_unused]] constexpr bool PACKS_LEAST = COLUMN_PACKS == PACKED_MIN || COLUMN_PACKS == PACKED_MINMAX;
 [[maybe_unused]] constexpr bool PACKS_LARGEST = COLUMN_PACKS == PACKED_MAX || COLUMN_PACKS == PACKED_MINMAX;
-[[maybe_unused]] constexpr bool ARE_SIGNED = in_t(-1) < in_t(0);
+[[maybe_unused]] constexpr bool ARE_SIGNED = in_t(-1) < in_t(0) && !PACKS_MAGNITUDES;
 /* Four elements that change nothing. */
 [[maybe_unused]] constexpr uint32 NEUTRAL = COLUMN_PACKS == PACKED_AND || COLUMN_PACKS == PACKED_ALL ? ~0u : 0;
 
+template <bool IsSigned> struct packed_types {
+    typedef uint8 byte;
+    typedef uint16 pair;
+};
+template <> struct packed_types<true> {
+    typedef int8 byte;
+    typedef int16 pair;
+};
+/* The absolute values of four integers: ones' complements of the negative ones, and one more. */
+[[maybe_unused]] inline uint32 magnitudes(uint32 word) {
+    const uint32 minus = word >> 7 & 0x01010101;
+    return (word ^ minus * 255) + minus;
+}
+
 #if TALLY_ARCHITECTURE >= 90
-template <bool IsSigned> struct short_of {
-    typedef uint16 type;
-};
-template <> struct short_of<true> {
-    typedef int16 type;
-};
 /* The least or the largest of four columns, as pairs of 16 bits whose upper bytes count: the lower ones decide only
  * where those are equal. So a word is compared as it is for two columns, and shifted for the others. */
 template <bool IsLeast> struct packed_extremes {
-    typedef typename short_of<ARE_SIGNED>::type pair;
+    typedef typename packed_types<ARE_SIGNED>::pair pair;
     static constexpr uint32 FIRST_BYTES = IsLeast ? ARE_SIGNED ? 0x7f7f7f7f : ~0u : ARE_SIGNED ? 0x80808080 : 0;
     uint32 even = FIRST_BYTES | (IsLeast ? 0xff00ff : 0), odd = even;
 
@@ -58,6 +66,7 @@ template <int Width> struct packed_lanes {
     }
     /* The bytes of the word that are in the mask. */
     void add_word(int w, uint32 word, uint32 mask) {
+        word = PACKS_MAGNITUDES ? magnitudes(word) : word;
         const uint32 there = (word & mask) | (NEUTRAL & ~mask);
         if (COLUMN_PACKS == PACKED_AND)
             bits[w] &= there;
@@ -74,7 +83,7 @@ template <int Width> struct packed_lanes {
         if (COLUMN_PACKS == PACKED_SUM)
 #pragma unroll
             for (int k = 0; k < 4; k++)
-                sum[4 * w + k] = add_bytes<in_t>(there, sum[4 * w + k], 1u << 8 * k);
+                sum[4 * w + k] = add_bytes<packed_types<ARE_SIGNED>::byte>(there, sum[4 * w + k], 1u << 8 * k);
     }
     /* The first 'left' elements of a row. */
     void add(const few<in_t, Width> &x, int left) {

@@ -299,8 +299,8 @@ template <bool Many> inline void go_down(panel_scratch &s, const panels_args &p)
         acc_t left = run;
         if (Many) {
             acc_t *totals = (acc_t *)s.of_strands[team][1];
-            left = combine(run, scan_strands((acc_t *)s.of_strands[team][0], p.panel, p.strands, lanes, team, thread,
-                                             widen(sum), totals));
+            left = combine(run, scan_strands((acc_t *)s.of_strands[team][0], p.panel, p.strands, lanes, thread,
+                                             widen(sum), totals, [=] { sync_some<FINISHERS>(OF_TEAMS + team); }));
             if (works)
                 run = combine(run, totals[column]);
         } else {

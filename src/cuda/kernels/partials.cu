@@ -20,16 +20,20 @@ inline acc_t fold_share(const partials_args &p, uint64 number, uint64 share, uin
     const uint64 first = COMMUTES ? share : share * each, step = COMMUTES ? shares : 1;
     acc_t acc = identity_as<acc_t>();
     for (uint64 k = 0; k < each; k += AHEAD) {
-        acc_t next[AHEAD];
+        acc_t next[AHEAD + 1];
 #pragma unroll
         for (int u = 0; u < AHEAD; u++) {
             const uint64 c = first + (k + u) * step;
             next[u] = k + u < each && c < p.chunks ? p.partials[c * p.results + number].read() : identity_as<acc_t>();
         }
+#if COMBINES_TOGETHER
+        next[AHEAD] = acc;
+        acc = combine_all(next);
+#else
 #pragma unroll
         for (int u = 0; u < AHEAD; u++)
-            if (!COMBINES_SLOWLY || k + u < each)
-                acc = COMBINES_SLOWLY && k + u == 0 ? next[u] : combine(acc, next[u]);
+            acc = combine(acc, next[u]);
+#endif
     }
     return acc;
 }

@@ -504,7 +504,7 @@ inline float logarithm(float x) {
     return IS_SCAN || GROUPS == SEGMENTS || GROUPS == KEYS ? log2_nearby(x) * 0.6931471805599453f : log(x);
 }
 inline double logarithm(double x) {
-#if (IS_SCAN || GROUPS == SEGMENTS || GROUPS == KEYS) && IS_LOGSUMEXP /* a sum of exponentials of which the largest is 1, if it is not 0, infinite or NaN */
+#if (IS_SCAN || GROUPS == SEGMENTS || GROUPS == KEYS || GROUPS == ROWS) && IS_LOGSUMEXP /* a sum of exponentials of which the largest is 1, if it is not 0, infinite or NaN */
     const double near = log_of_normal(x);
     return x > 0 && x <= GREATEST_FINITE<double> ? near : x == 0 ? range<double>::lowest() : x;
 #else

@@ -239,6 +239,11 @@ inline unsigned load_acquire(const unsigned *from) {
     return value;
 }
 
+/* Has the second-level cache fetch what is wanted soon, and the address translated. */
+inline void prefetch(const void *from) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
 /* ---- loads of what is wanted a while later. What is the same for all threads the compiler would move to a uniform
  * register, and wait for it at once ---- */
 
@@ -286,6 +291,11 @@ inline unsigned add_shared(unsigned *to, unsigned value) {
 /* The same without what stood there, which is faster. */
 inline void add_shared_only(unsigned *to, unsigned value) {
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address(to)), "r"(value) : "memory");
+}
+
+/* Sets a byte of shared memory to 1, as other threads may do at the same time. */
+inline void flag_shared(unsigned char *to) {
+    asm volatile("st.relaxed.cta.shared.u8 [%0], %1;" ::"r"(shared_address(to)), "r"(1u) : "memory");
 }
 
 /* A word of shared memory that other threads change by atomic operations. */

@@ -1,8 +1,9 @@
 /* Reductions of rows of consecutive elements: an array of rows x extent, each row cut into 'blocks' chunks of one
  * thread block each. There are far more blocks than the device holds at a time. So the hardware shares the work evenly,
  * and memory is read nearly in address order. The blocks' results are folded in a fixed order, so that a result has the
- * same bits every run: by a second kernel (fold_partials.cu), started while the first still runs, or, for little input,
- * in a cluster of blocks that access each other's shared memory. */
+ * same bits every run: by the row's last block, to which the others hand over; if there are more, by a second kernel
+ * (cluster.cu), started while the first still runs; or, for little input, in a cluster of blocks that access each other's
+ * shared memory. */
 
 /* Blocks that a multiprocessor must have registers for; 1 asks for nothing. With accumulators of 17 to 32 bytes the
  * compiler would otherwise take too many registers for four, as it does where exponentials are looked up. Because of a
@@ -17,16 +18,48 @@ enum {
     ACROSS_BLOCKS = ARE_LIGHT && sizeof(acc_t) > 8 ? 4 : (int)BLOCKS_A_PROCESSOR
 };
 
+/* Returns the row's result to thread 0 of its last block, which has 'own' and waits for those of the others. One block
+ * of many needs this, so it is a call, which keeps the registers of the others' loop few. */
+__noinline__ acc_t fold_handed(handed *of_blocks, uint32 others, acc_t own) {
+    constexpr uint32 AHEAD = sizeof(acc_t) > 8 ? 1 : 2;
+    const uint32 each = (others + BLOCK - 1) / BLOCK, step = COMMUTES ? BLOCK : 1;
+    uint32 at = COMMUTES ? threadIdx.x : threadIdx.x * each;
+    const uint32 end = COMMUTES || at + each > others ? others : at + each;
+    acc_t acc = identity_as<acc_t>();
+#pragma unroll 1
+    for (; at < end; at += AHEAD * step) {
+        acc_t next[AHEAD];
+        take_over<true>(of_blocks + at, step, end - at, next);
+        acc = combine(acc, next[0]);
+        if (AHEAD > 1 && at + step < end)
+            acc = combine(acc, next[AHEAD - 1]);
+    }
+    return combine(fold_block<BLOCK>(acc), own);
+}
+
 /* Aligned: all rows begin with a whole vector. Any rows take more registers, so they have a kernel of their own. */
 template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
+    const uint32 block = ordinal_of_block();
+    const bool hand_over_all = p.blocks <= MOST_HANDED, is_last = block + 1 == p.blocks;
     make_exponentials<BLOCK>();
     wait_for_last();
     let_next_start();
+    if (hand_over_all && is_last)
+        for (uint32 b = threadIdx.x; b + 1 < p.blocks; b += BLOCK)
+            prefetch((handed *)p.partials + blockIdx.y * p.blocks + b);
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
-        acc_t acc = fold_row<BLOCK, UNROLL, Aligned>(p, row_of(p.x, p.y, p.rows, p.extent, p.before, number));
-        if (threadIdx.x == 0 && p.blocks > 1)
-            p.partials[blockIdx.x * p.rows + number].write(acc);
-        else if (threadIdx.x == 0)
+        const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, number);
+        acc_t acc = fold_row<BLOCK, UNROLL, Aligned>(p, r, block);
+        handed *of_blocks = (handed *)p.partials + number * p.blocks;
+        if (p.blocks > 1 && hand_over_all && is_last)
+            acc = fold_handed(of_blocks, (uint32)p.blocks - 1, acc);
+        if (threadIdx.x)
+            continue;
+        if (!hand_over_all)
+            p.partials[block * p.rows + number].write(acc);
+        else if (is_last)
             give(p.to, number, acc);
+        else
+            give_away(of_blocks + block, acc);
     }
 }

@@ -224,19 +224,20 @@ inline bool shift_to_vector(row *r) {
     return true;
 }
 /* The same for a chunk. The last one then ends as much later. */
-inline bool shift_row(const reduce_args &p, row *r, uint64 begin, uint64 *end) {
+inline bool shift_row(const reduce_args &p, row *r, uint64 number, uint64 begin, uint64 *end) {
     if (!shift_to_vector(r))
         return false;
-    *end = blockIdx.x + 1 < p.blocks && begin + p.chunk < r->extent ? begin + p.chunk : r->extent;
+    *end = number + 1 < p.blocks && begin + p.chunk < r->extent ? begin + p.chunk : r->extent;
     return true;
 }
 
-template <int Threads, int Unroll, bool Aligned> inline acc_t fold_row(const reduce_args &p, row r) {
-    const uint64 begin = blockIdx.x * p.chunk;
+/* Chunk 'number' of the row. */
+template <int Threads, int Unroll, bool Aligned> inline acc_t fold_row(const reduce_args &p, row r, uint64 number) {
+    const uint64 begin = number * p.chunk;
     uint64 end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
     if (!COMMUTES)
         return fold_in_order<Threads, Unroll>(r, begin, end);
-    if (!Aligned && !ORDER_SHOWS && shift_row(p, &r, begin, &end))
+    if (!Aligned && !ORDER_SHOWS && shift_row(p, &r, number, begin, &end))
         return fold_steps<SHIFTED, Threads, Unroll>(r, begin, end);
     if (SHARES_VECTORS && !Aligned)
         r.words = ((uint64)r.x & 3) == 0 ? (uint32)((uint64)r.x & 15) / 4 : 0;

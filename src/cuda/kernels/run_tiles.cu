@@ -8,9 +8,35 @@ struct runs_memory {
     uint32 heads_of[CLUSTER];
     uint32 ends; /* whether the last run ends where the tile does */
 };
-static_assert(IS_IN_PLACE && HEAD_WORDS <= BLOCK);
+static_assert((IS_IN_PLACE || DIFFERENCES) && HEAD_WORDS <= BLOCK);
 
-constexpr bool LISTS_ALWAYS = LOWERS_BY_EXTENT;
+constexpr bool LISTS_ALWAYS = LOWERS_BY_EXTENT || DIFFERENCES;
+
+#if DIFFERENCES
+inline tile_sums &sums_of_tile() {
+    __shared__ tile_sums sums;
+    return sums;
+}
+#endif
+enum { RUN_PLACE = PLACE + (DIFFERENCES ? 128 : 0) };
+
+/* Starts to copy the block's tile. */
+inline tile begin_run_tile(const groups_args &p, uint8 *x, [[maybe_unused]] uint8 *y) {
+#if DIFFERENCES
+    return begin_tile(p, blockIdx.x, x, sums_of_tile());
+#else
+    return begin_tile(p, blockIdx.x, x, y, x);
+#endif
+}
+/* As fold_tile(). */
+inline acc_t fold_run_tile([[maybe_unused]] tile_memory &s, const tile &t, [[maybe_unused]] uint32 heads) {
+#if DIFFERENCES
+    add_up_tile(sums_of_tile(), t);
+    return identity_as<acc_t>();
+#else
+    return fold_tile(s, t, heads);
+#endif
+}
 
 /* Lists where the heads are. */
 inline void list_heads(const tile_memory &s, runs_memory &r) {
@@ -77,6 +103,26 @@ inline void put_keys(const tile_memory &s, const runs_memory &r, const index_t *
 /* Writes the results of the runs that begin and end in the tile, which has so many heads. */
 inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t *out) {
     const uint32 count = r.ends ? heads : heads - 1;
+#if DIFFERENCES
+    /* A warp has neighbouring runs, so that what is up to the end of one is what is up to the beginning of the next. */
+    const uint32 lane = threadIdx.x % WARP, each = (count + BLOCK - 1) / BLOCK * WARP;
+    const uint32 begin = threadIdx.x / WARP * each, end = begin + each < count ? begin + each : count;
+    if (begin >= end)
+        return;
+    const tile_sums &sums = sums_of_tile();
+    tile_sum before = sums.up_to(t, r.at[begin]);
+#pragma unroll 1
+    for (uint32 some = begin; some < end; some += WARP) {
+        const uint32 k = some + lane < end ? some + lane : end - 1;
+        const uint32 first = r.at[k], behind = k + 1 < heads ? r.at[k + 1] : t.count;
+        tile_sum sum = sums.up_to(t, behind);
+        const tile_sum left = from_below(sum, 1), last = from_lane(sum, WARP - 1);
+        sum.subtract(lane ? left : before);
+        before = last;
+        if (some + lane < end)
+            put(out + k, sum.result(behind - first, t.first + first));
+    }
+#else
     for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
         uint32 first = 0, behind = 0;
         if (LOWERS_BY_EXTENT) {
@@ -85,13 +131,25 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
         }
         put(out + k, result_of(*t.result(k), behind - first, t.first + first));
     }
+#endif
 }
 
 /* By one thread. */
 inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
                       const acc_t &whole) {
     cut &c = p.cuts[blockIdx.x];
-    const bool ends = heads ? s.first_head > 0 : r.ends;
+#if DIFFERENCES
+    const uint32 first_head = heads ? r.at[0] : t.count, last_head = heads ? r.at[heads - 1] : 0;
+    const bool ends = heads ? first_head > 0 : r.ends;
+    const auto part = [&](uint32 begin, uint32 end) {
+        return sums_of_tile().between(t, begin, end).accumulator(end - begin);
+    };
+    if (ends)
+        c.before.write(part(0, first_head));
+    c.after.write((heads ? r.ends : ends) ? identity_as<acc_t>() : part(last_head, t.count));
+#else
+    const uint32 first_head = heads ? s.first_head : t.count, last_head = heads ? s.last_head : 0;
+    const bool ends = heads ? first_head > 0 : r.ends;
     if (ends)
         c.before.write(heads ? *(const acc_t *)s.before : whole);
     if (heads && !r.ends)
@@ -100,9 +158,10 @@ inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_a
         c.after.write(whole);
     else
         c.after.write(identity_as<acc_t>());
+#endif
 #if NEEDS_START
-    c.start = heads ? t.first + s.last_head : 0;
-    c.end = t.first + (heads ? s.first_head : t.count);
+    c.start = heads ? t.first + last_head : 0;
+    c.end = t.first + first_head;
 #endif
     p.heads[blockIdx.x] = (r.ends ? ENDS_WITH : 0) | (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
 }

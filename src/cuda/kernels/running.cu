@@ -5,11 +5,28 @@ template <class A> constexpr bool ARE_SAME<A, A> = true;
 
 /* Whether a combination has a division or an exponential of doubles, and a warp's together have one, too. */
 enum { COMBINES_SLOWLY = (IS_LOGSUMEXP && sizeof(acc_t) > 8) || MOMENTS == 2 };
+/* Accumulators that combine_all() takes together then; more registers than eight large ones have would spill. */
+#define COMBINES_TOGETHER (IS_LOGSUMEXP || MOMENTS == 2)
+enum { TOGETHER = sizeof(acc_t) > 16 ? 4 : 8 };
 
 /* Whether squares of distances may overflow; those of integers do not. */
 enum { CAN_OVERFLOW = ARE_SAME<value_t, double> };
 
 enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
+
+#if IS_LOGSUMEXP
+/* The powers of all bytes, which are neither too large nor too small for sums in doubles. Known after the next barrier. */
+constexpr bool LOOKS_UP_BYTES = sizeof(in_t) == 1 && sizeof(acc_t) > 8;
+enum { BYTES = LOOKS_UP_BYTES ? 256 : 1 };
+inline double *powers_of_bytes() {
+    __shared__ double powers[BYTES];
+    return powers;
+}
+inline void make_powers_of_bytes(uint32 threads) {
+    for (uint32 k = threadIdx.x; k < BYTES && LOOKS_UP_BYTES; k += threads)
+        powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
+}
+#endif
 
 #if MOMENTS
 /* The accumulator of n elements, whose distances from 'shift' and the squares of those have these sums. */
@@ -318,7 +335,7 @@ template <class A, class L = A> struct running {
         /* A NaN is better than any number, and the first NaN stays. The first element of all is always taken: NO_INDEX
          * says that there is none yet. */
         const bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
-        acc = (is_better && acc.a0 == acc.a0) || acc.a1 == (decltype(acc.a1))NO_INDEX ? next : acc;
+        acc = (is_better & acc.a0 == acc.a0) | acc.a1 == (decltype(acc.a1))NO_INDEX ? next : acc; /* without a branch */
 #endif
 #else
         add(x, y, i);
@@ -329,7 +346,7 @@ template <class A, class L = A> struct running {
 #if (IS_ARGMIN || IS_ARGMAX) && !NAN_IS_IDENTITY
         const A next = lift_as<A>(x, y, i);
         const bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
-        acc = is_first || (is_better && acc.a0 == acc.a0) ? next : acc;
+        acc = is_first | (is_better & acc.a0 == acc.a0) ? next : acc;
 #else
         acc = is_first ? identity_as<A>() : acc;
         append(x, y, i);
@@ -340,6 +357,13 @@ template <class A, class L = A> struct running {
     result_t result(uint64 count) const {
         return lower(acc, count, 0);
     }
+#if FACTORS > 1
+    /* Multiplies by the product of up to FACTORS elements, which 32 bits hold. */
+    void multiply(uint32 product) {
+        hide(product); /* or the compiler multiplies elements of 64 bits, since no product overflows */
+        acc.a0 *= value_t(-1) < value_t(0) ? (uint64)(int32)product : product;
+    }
+#endif
     A sum() const {
         return acc;
     }
@@ -438,9 +462,18 @@ template <class A> struct brief_sums {
     uint32 count = 0;
     bool has_shift = false;
 
-    void add(value_t x, value_t, uint64) {
+    void begin(value_t x) {
         shift = has_shift ? shift : x;
         has_shift = true;
+    }
+    /* Adds what another thread has added from the same shift. */
+    template <class Move> void add_from(Move move) {
+        count += move(count);
+        distances += move(distances);
+        squares += move(squares);
+    }
+    void add(value_t x, value_t, uint64) {
+        begin(x);
         const float away = x - shift;
         distances += away;
         squares = __fmaf_rn(away, away, squares);
@@ -528,6 +561,113 @@ template <class A, class Real> inline A of_exponentials(Real largest, Real sum) 
         r.a0 = range<Real>::lowest();
     if (!(sum <= GREATEST_FINITE<Real>) && !is_nan(largest)) /* NaN, too: exp_below() is for negative numbers */
         r = {range<Real>::highest(), 1};
+    return r;
+}
+#if LOOKS_UP_POWERS
+/* Integers lie whole numbers below the largest. Powers of the first of these are looked up in shared memory, since an
+ * exponential of doubles takes 20 instructions. The others are less than 2^-92, and 2^39 of them do not show beside 1. */
+template <int Bytes> struct distance_of {
+    typedef uint32 type;
+};
+template <> struct distance_of<8> {
+    typedef uint64 type;
+};
+enum { POWERS = 64 };
+typedef value_t term_t;
+typedef decltype(lane_t::a0) power_t;
+inline term_t least_term() {
+    return range<term_t>::lowest();
+}
+
+inline power_t *powers() {
+    __shared__ power_t table[POWERS + 1];
+    return table;
+}
+/* All threads of the block call this first. */
+inline void prepare_powers() {
+    if (threadIdx.x <= POWERS)
+        powers()[threadIdx.x] = threadIdx.x < POWERS ? exp_below(-(power_t)threadIdx.x) : 0;
+    __syncthreads();
+}
+inline power_t power_below(term_t x, term_t largest) {
+    const auto below = (distance_of<sizeof(in_t)>::type)largest - (distance_of<sizeof(in_t)>::type)x;
+    return powers()[below < POWERS ? (uint32)below : POWERS];
+}
+inline term_t finite(term_t x) {
+    return x;
+}
+#else
+typedef decltype(lane_t::a0) term_t, power_t;
+inline term_t least_term() {
+    return -GREATEST_FINITE<term_t>;
+}
+
+inline void prepare_powers() {}
+inline power_t power_below(term_t x, term_t largest) {
+    return exp_below(x - largest);
+}
+inline term_t finite(term_t x) {
+    return x > GREATEST_FINITE<term_t> ? GREATEST_FINITE<term_t> : x;
+}
+#endif
+/* Exponentials of terms, of which some raise the largest value together before they are added. So a term costs one
+ * exponential that waits for no other. The largest value is finite: no difference is one of infinities, and a term that
+ * is infinite adds 0 or infinity. */
+struct exponentials_below {
+    term_t largest = least_term();
+    power_t of_largest = 0;
+
+    void raise(term_t next) {
+        next = finite(larger(largest, next));
+        of_largest *= power_below(largest, next);
+        largest = next;
+    }
+    void append(value_t x, value_t, uint64) {
+        of_largest += power_below((term_t)x, largest);
+    }
+    lane_t sum() const {
+        return of_exponentials<lane_t>((power_t)largest, of_largest);
+    }
+};
+/* Combines accumulators with exponentials that do not wait for each other. */
+template <int Count> inline acc_t combine_all(const acc_t (&of)[Count]) {
+    acc_t r = of[0];
+#pragma unroll
+    for (int k = 1; k < Count; k++)
+        r.a0 = larger(r.a0, of[k].a0);
+    r.a1 = 0;
+#pragma unroll
+    for (int k = 0; k < Count; k++)
+        r.a1 += of[k].a1 * exp_below(of[k].a0 == r.a0 ? 0 : of[k].a0 - r.a0); /* both may be infinite */
+    return r;
+}
+#else
+inline void prepare_powers() {}
+#endif
+
+#if MOMENTS == 2
+/* Combines accumulators with one division: as in fold_warp_in_order() (fold_block.cu). */
+template <int Count> inline acc_t combine_all(const acc_t (&of)[Count]) {
+    acc_t r = {0, 0, 0, 0};
+    double distance[Count], distances = 0;
+    bool stays = false;
+#pragma unroll
+    for (int k = Count - 1; k >= 0; k--)
+        r.a1 = of[k].a0 > 0 ? of[k].a1 : r.a1;
+#pragma unroll
+    for (int k = 0; k < Count; k++) {
+        distance[k] = of[k].a0 > 0 ? 0.5 * of[k].a1 - 0.5 * r.a1 + 0.5 * of[k].a2 : 0; /* half of it */
+        r.a0 += of[k].a0;
+        distances += of[k].a0 * 0x1p-64 * distance[k];
+        stays |= !IS_FINITE(of[k].a3);
+    }
+    const double mean = distances * (reciprocal(r.a0 > 0 ? r.a0 : 1) * 0x1p64);
+    r.a2 = 2 * mean;
+#pragma unroll
+    for (int k = 0; k < Count; k++) {
+        const double away = distance[k] - mean;
+        r.a3 += of[k].a3 + (of[k].a0 > 0 && !stays ? 4 * of[k].a0 * away * away : 0);
+    }
     return r;
 }
 #endif

@@ -40,6 +40,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED)
 #endif
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
+#if IS_LOGSUMEXP
+    prepare_terms(THREADS);
+#endif
+#if LOADS_EARLY
+    init_gates(s, arriving_summers(p), 1);
+    if (threadIdx.x < LOADERS) {
+        load_tiles(s, p, turns_of_block(p));
+        return;
+    }
+#endif
     wait_for_last();
     if (p.refused && *p.refused)
         return;
@@ -53,13 +63,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED)
         return;
 #endif
     uint64 turns = turns_of_block(p);
-#if GROUPS == SEGMENTS
-    if (threadIdx.x == 0) {
-        s.written_from = load(p.offsets);
-        s.written_to = load(p.offsets + p.segments);
-    }
-#endif
+#if !LOADS_EARLY
     init_gates(s, arriving_summers(p), 1);
+#endif
     if (threadIdx.x >= FIRST_FINISHER)
         finish_tiles(s, p, turns);
     else if (threadIdx.x >= FIRST_SUMMER)
@@ -70,6 +76,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED)
     else if (threadIdx.x >= FIRST_STORER)
         store_tiles<IN_WINDOW>(s, p, turns);
 #endif
+#if !LOADS_EARLY
     else
         load_tiles(s, p, turns);
+#endif
 }

@@ -144,6 +144,11 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
 #if COPIES_IN_BULK
     show_to_copies();
 #endif
+#if ONE_WAVE && GROUPS == SEGMENTS
+    s.ready[0].wait(0);
+    if (s.found[thread])
+        atomicOr(&s.is_refused, 1);
+#endif
     sync_some<FINISHERS>(OF_TEAMS + team);
 #if ONE_WAVE && GROUPS == SEGMENTS
     if (s.is_refused)

@@ -1,14 +1,14 @@
-/* Scans of little input, all or each row, which the threads of all blocks together hold in registers: there is no ring to
- * fill, nothing to clear and no polling. A block learns the sum before it in one of three ways. It is the only block of
- * its row; or the row's blocks are a cluster and exchange their sums; or an earlier launch of the same kernel has stored
- * the sum of each block, and this launch, started early, has fetched its elements meanwhile. The order of the additions
- * follows from the number of blocks and threads alone.
+/* Scans of little input, all or each row, which a block's threads hold in registers: there is no ring to fill, and
+ * nothing to clear. A block learns the sum before it in one of three ways. It is the only block of its row; or the row's
+ * blocks are a cluster and exchange their sums; or each hands its sum over to all blocks after it (hand_over.cu). The
+ * order of the additions follows from the number of blocks and threads alone.
  *
  * A warp has consecutive vectors of 16 bytes, in rows of one per lane. 'Logical' positions count in the direction of
  * the scan; elements lie at 'physical' positions. */
 
 enum {
-    HELD_BLOCK = 1024,              /* threads of a block at most */
+    HELD_BLOCK = 512,               /* threads of a block at most */
+    HELD_BLOCKS = 3,                /* of so many, that a multiprocessor must have registers for */
     HELD_VECTOR = 16 / sizeof(in_t) /* elements of a vector */
 };
 
@@ -80,6 +80,11 @@ inline void write_results(result_t *to, const held_results &results, int count) 
         scatter(to, results, lane == lowest ? 0 : tail, lane == lowest ? head : HELD_VECTOR);
 }
 
+/* The place of the block's elements among those of the others in its row. */
+inline uint32 number_of_block(const held_args &p) {
+    return p.handed ? ordinal_of_block() : blockIdx.x;
+}
+
 /* One of a thread's vectors of elements, and their partners in the second input. */
 struct held {
     uint64 low; /* physical position of its lowest element */
@@ -103,7 +108,7 @@ struct held {
         return gather(array + low, count);
     }
     void fetch(const held_args &p, int row) {
-        const uint64 warp = (blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+        const uint64 warp = (number_of_block(p) * blockDim.x + threadIdx.x) / WARP;
         uint64 vector = (warp * HELD_ROWS + row) * WARP + threadIdx.x % WARP;
         if (REVERSE)
             vector = (uint64)gridDim.x * blockDim.x * HELD_ROWS - 1 - vector;
@@ -179,31 +184,52 @@ inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
     return from_lane(up_to, WARP - 1);
 }
 
-/* Returns to all threads the sum of the blocks before this one, which the earlier launch has stored in 'sums'. */
-inline acc_t fold_sums(const held_args &p) {
+/* Returns to all threads the sum of the blocks before this one. */
+inline acc_t fold_sums(handed *sums, uint32 number) {
     __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, acc = identity_as<acc_t>();
-    const uint32 each = (blockIdx.x + blockDim.x - 1) / blockDim.x;
+    const uint32 each = (number + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
+    const uint32 end = first + each < number ? first + each : number;
+    if (threadIdx.x / WARP * WARP * each < number) {
 #pragma unroll 1
-    for (uint32 k = 0; k < each; k++) {
-        const uint32 b = threadIdx.x * each + k;
-        if (b < blockIdx.x)
-            acc = combine(acc, p.sums[b].read());
-    }
+        for (uint32 at = first; at < end; at++) {
+            acc_t next[1];
+            take_over<false>(sums + at, 1, 1, next);
+            acc = combine(acc, next[0]);
+        }
+        __syncwarp();
 #pragma unroll
-    for (int d = 1; d < WARP; d *= 2) {
-        const acc_t next = from_above(acc, d);
-        if (threadIdx.x % (2 * d) == 0)
-            acc = combine(acc, next);
+        for (int d = 1; d < WARP; d *= 2) {
+            const acc_t next = from_above(acc, d);
+            if (threadIdx.x % (2 * d) == 0)
+                acc = combine(acc, next);
+        }
+        if (threadIdx.x % WARP == 0)
+            of_warp[threadIdx.x / WARP] = acc;
     }
-    if (threadIdx.x % WARP == 0)
-        of_warp[threadIdx.x / WARP] = acc;
     __syncthreads();
     acc = of_warp[0];
 #pragma unroll 1
-    for (int w = 1; w * WARP * each < blockIdx.x; w++)
+    for (int w = 1; w * WARP * each < number; w++)
         acc = combine(acc, of_warp[w]);
     return acc;
+}
+
+/* Hands over 'own', and returns to all threads the sum of the blocks before this one. The last thread, which has the
+ * fewest of those to wait for, learns in *others_left how many blocks have left before this one. */
+inline acc_t exchange_in_memory(hand_overs *all, uint32 number, uint32 left, const acc_t &own, uint32 *others_left) {
+    const bool is_last = threadIdx.x == blockDim.x - 1;
+    uint32 left_at_first = left;
+    if (threadIdx.x == 0)
+        give_away(all->sums() + number, own);
+    if (is_last && number == 0)
+        all->tell_first(left);
+    else if (is_last)
+        left_at_first = all->await_first();
+    const acc_t before = number ? fold_sums(all->sums(), number) : identity_as<acc_t>(); /* past a barrier */
+    if (is_last)
+        *others_left = atomicAdd(all->left, 1u) - left_at_first;
+    return before;
 }
 
 #if TALLY_ARCHITECTURE >= 90
@@ -232,47 +258,47 @@ inline acc_t exchange_sums(acc_t own) {
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(HELD_BLOCK, HELD_BLOCKS) scan_held(held_args p SIZED) {
     TAKE_SIZE(p.n)
     p.x += blockIdx.y * p.n;
     p.y += HAS_SECOND ? blockIdx.y * p.n : 0;
-    p.out += p.out ? blockIdx.y * p.n : 0;
-    const bool is_second = p.sums && p.out;
+    p.out += blockIdx.y * p.n;
+    hand_overs *all = (hand_overs *)p.handed;
+    const uint32 number = number_of_block(p);
+    uint32 left = 0, others_left = 0;
     held mine[HELD_ROWS];
     acc_t sum[HELD_ROWS];
 #if TALLY_ARCHITECTURE >= 90
-    const bool is_cluster = !p.sums && gridDim.x > 1;
+    const bool is_cluster = !all && gridDim.x > 1;
     if (is_cluster)
         arrive_in_cluster(); /* other blocks may write to a block's shared memory only while it runs */
 #endif
-    if (!is_second) {
-        wait_for_last();
-        let_next_start();
-    }
+    wait_for_last();
+    let_next_start();
+    if (all && threadIdx.x < number)
+        prefetch(all->sums() + threadIdx.x);
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         mine[u].fetch(p, u);
+    if (all && number == 0 && threadIdx.x == blockDim.x - 1)
+        left = all->count_left();
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         sum[u] = mine[u].add(p, identity_as<acc_t>(), [](int, const acc_t &, const acc_t &) {});
     const acc_t own = scan_block(sum);
-    if (!p.out) {
-        if (threadIdx.x == 0)
-            p.sums[blockIdx.x].write(own);
-        return;
-    }
-    if (is_second) {
-        wait_for_last();
-        let_next_start();
-    }
     acc_t base = p.carry ? p.carry[blockIdx.y].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
 #if TALLY_ARCHITECTURE >= 90
     if (is_cluster)
         base = combine(base, exchange_sums(own));
 #endif
-    if (is_second && blockIdx.x)
-        base = combine(base, fold_sums(p));
+    if (all) {
+        const acc_t before = exchange_in_memory(all, number, left, own, &others_left);
+        base = number ? combine(base, before) : base;
+    }
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
         mine[u].finish(p, combine(base, sum[u]));
+    /* at the end, since the count takes a while */
+    if (all && threadIdx.x / WARP == blockDim.x / WARP - 1 && from_lane(others_left, WARP - 1) + 1 == gridDim.x)
+        all->wipe_all(gridDim.x);
 }

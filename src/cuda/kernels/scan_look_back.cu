@@ -38,6 +38,9 @@ inline void scan_tile_by_look_back(scan_args p) {
         s.full[0].init(LOADING);
         show_gates();
     }
+#if IS_LOGSUMEXP
+    prepare_terms(FINISHERS);
+#endif
     __syncthreads();
     if (thread < LOADING)
         bring_tile(s, p, t);

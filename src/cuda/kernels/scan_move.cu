@@ -7,46 +7,87 @@ inline int head_words(const tile &t) {
     return (t.count + 4 * WARP - 1) / (4 * WARP) * 4;
 }
 
+/* Each thread arrives for the bytes that it has stored itself. One arrival for its whole warp, after a __syncwarp, would
+ * suffice by the memory model, but compute-sanitizer's racecheck does not know that. */
+inline void bring_elements(scratch &s, const scan_args &p, const tile &t, int at) {
+    gate *full = &s.full[at];
+    uint32 in_bulk = 0;
+    fetch(s.tile[at], p.x + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+#if HAS_SECOND
+    fetch(s.second[at], p.y + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+#endif
+#if GROUPS == KEYS
+    fetch(s.keys[at] + KEYS_FROM, p.keys + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+#endif
+#if COPIES_IN_BULK
+    if (threadIdx.x % WARP == 0) {
+        arrive_and_expect(&full->word, in_bulk);
+        fetch_in_bulk(s.tile[at], p.x + t.low, t.count, full);
+#if HAS_SECOND
+        fetch_in_bulk(s.second[at], p.y + t.low, t.count, full);
+#endif
+#if GROUPS == KEYS
+        fetch_in_bulk(s.keys[at] + KEYS_FROM, p.keys + t.low, t.count, full);
+#endif
+    } else
+#endif
+        full->arrive();
+}
+
+#if GROUPS == SEGMENTS
+inline void bring_bits(scratch &s, const scan_args &p, const tile &t, int at) {
+    gate *full = &s.full[at];
+    uint32 in_bulk = 0;
+    fetch((uint8 *)s.heads[at], p.bits + t.low / WARP, head_words(t), threadIdx.x, LOADERS, &in_bulk);
+#if COPIES_IN_BULK
+    if (threadIdx.x % WARP == 0) {
+        arrive_and_expect(&full->word, in_bulk);
+        fetch_in_bulk((uint8 *)s.heads[at], p.bits + t.low / WARP, head_words(t), full);
+    } else
+#endif
+        full->arrive();
+}
+#endif
+
+/* By segments, as many tiles as the ring holds are on their way while the launch before still marks the heads. */
 inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
     place here = {0, 0};
+    int early = 0;
+#if LOADS_EARLY
+    for (; early < RING && early < turns; early++)
+        bring_elements(s, p, tile_at(p, early), early);
+    wait_for_last();
+    if (*p.refused) { /* the other warps have left, but no copy may arrive in what another block then has */
+        for (int at = 0; at < early; at++) {
+            s.full[at].arrive();
+            s.full[at].wait(0);
+        }
+        return;
+    }
+#endif
+#if GROUPS == SEGMENTS
+    if (threadIdx.x == 0) {
+        s.written_from = load(p.offsets);
+        s.written_to = load(p.offsets + p.segments);
+    }
+#endif
 #if GROUPS == KEYS
     index_t next_key = load_key_before(p, tile_at(p, 0));
 #endif
     for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
-        tile t = tile_at(p, turn);
-        gate *full = &s.full[here.at];
-        uint32 in_bulk = 0;
+        const tile t = tile_at(p, turn);
         s.empty[here.at].wait(here.parity ^ 1);
-        fetch(s.tile[here.at], p.x + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
-#if HAS_SECOND
-        fetch(s.second[here.at], p.y + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
-#endif
 #if GROUPS == KEYS
-        fetch(s.keys[here.at] + KEYS_FROM, p.keys + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
         if (threadIdx.x == 0)
             set_key_before(s, p, t, here.at, next_key);
         if (turn + 1 < turns)
             next_key = load_key_before(p, tile_at(p, turn + 1));
-#elif GROUPS == SEGMENTS
-        fetch((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), threadIdx.x, LOADERS, &in_bulk);
 #endif
-            /* Each thread arrives for the bytes that it has stored itself. One arrival for its whole warp, after a
-             * __syncwarp, would suffice by the memory model, but compute-sanitizer's racecheck does not know that. */
-#if COPIES_IN_BULK
-        if (threadIdx.x % WARP == 0) {
-            arrive_and_expect(&full->word, in_bulk);
-            fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
-#if HAS_SECOND
-            fetch_in_bulk(s.second[here.at], p.y + t.low, t.count, full);
+        if (turn >= early)
+            bring_elements(s, p, t, here.at);
+#if GROUPS == SEGMENTS
+        bring_bits(s, p, t, here.at);
 #endif
-#if GROUPS == KEYS
-            fetch_in_bulk(s.keys[here.at] + KEYS_FROM, p.keys + t.low, t.count, full);
-#elif GROUPS == SEGMENTS
-            fetch_in_bulk((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), full);
-#endif
-        } else
-#endif
-            full->arrive();
     }
 }
 

@@ -489,8 +489,9 @@ inline void finish_columns(scratch &s, const slab_scan &p, uint32 turns) {
         s.full[here.at].wait(here.parity);
         mine.read(elements::of(s, p, t, here), first, step);
         const lane_t sum = mine.add_up();
-        const acc_t before = scan_strands((acc_t *)s.of_strands[team], inner, p.strands, p.lanes, team, thread, widen(sum),
-                                          static_cast<acc_t *>(nullptr));
+        const acc_t before = scan_strands((acc_t *)s.of_strands[team], inner, p.strands, p.lanes, thread, widen(sum),
+                                          static_cast<acc_t *>(nullptr),
+                                          [=] { sync_some<FINISHERS>(OF_TEAMS + team); });
         s.ready[here.at].wait(here.parity);
         acc_t left = works ? ((const acc_t *)s.before_columns[here.at])[column] : base;
         left = combine(has_base ? combine(base, left) : left, before);

@@ -1,68 +1,120 @@
-/* Scans by segments and keys of few elements, and of rows by terms: each block has one tile, in a single wave without a pipeline. By segments, a
- * block finds by itself where they begin in its tile, while the launch before still checks the offsets. How a block
- * learns the sum before its tile: one_wave.cu. Scans of all values by blocks of one tile are in scan_look_back.cu. */
+/* Scans by segments and keys of few elements, or that take doubles for each result, and of rows by terms: each block has
+ * one tile. By segments, a block finds by itself where they begin in its tile, while the launch before still checks the
+ * offsets; or that launch has made bits of them. How a block learns the sum before its tile: look_back.cu. Scans of all
+ * values by blocks of one tile are in scan_look_back.cu. */
+
+/* Blocks on each multiprocessor, at least. Variances a vector at a time were no faster with four: std of 9.2 million f32
+ * in segments of 89 took 63.5 us on an H200, with three 62.3. Higher moments spill. */
+enum { ONE_WAVE_RESIDENT = HAS_TERMS && MOMENTS <= 2 && !TAKES_VECTORS ? 4 : ONE_WAVE_BLOCKS };
 
 #if GROUPS == SEGMENTS
 /* ---- heads ---- */
 
-enum { SEEKERS = FINISHERS / 2 };
+enum {
+    OFFSETS_AT_ONCE = 32 / sizeof(index_t) > 8 ? 8 : 32 / sizeof(index_t), /* that a thread loads */
+    SAMPLES_AT_ONCE = 2, /* likewise; each of a block's samples takes 32 bytes from the second-level cache */
+    SAMPLES = FINISHERS * SAMPLES_AT_ONCE
+};
 
-/* Past the first-level cache: what the kernel before the last wrote may not be there yet. */
-inline index_t fresh_offset(const scan_args &p, uint64 number) {
+__noinline__ index_t misaligned_offset(const index_t *from) {
+    return load(from);
+}
+/* Offsets which(0), which(1) ..., past the first-level cache: what the kernel before the last wrote may not be there
+ * yet. */
+template <int Count, class Which>
+inline void fresh_offsets(const scan_args &p, index_t (&offset)[Count], Which which) {
     typedef typename word_of<sizeof(index_t)>::type word;
-    const index_t *from = p.offsets + number;
-    if ((uint64)from & (sizeof(index_t) - 1))
-        return load(from);
-    const word bits = __ldcg((const word *)from);
-    index_t offset;
-    memcpy(&offset, &bits, sizeof offset);
-    return offset;
+    const bool is_aligned = ((uint64)p.offsets & (sizeof(index_t) - 1)) == 0;
+#pragma unroll
+    for (int k = 0; k < Count; k++) {
+        const index_t *from = p.offsets + which(k);
+        if (is_aligned) {
+            const word bits = __ldcg((const word *)from);
+            memcpy(offset + k, &bits, sizeof bits);
+        } else {
+            offset[k] = misaligned_offset(from);
+        }
+    }
 }
 
-/* The first offset that is not less than 'position', which is another one for each half of the block's threads. If
- * offsets do not rise it is any. */
-inline uint32 seek_together(const scan_args &p, uint64 position) {
-    __shared__ uint32 of_warps[2][FINISHERS / WARP];
-    const uint32 half = threadIdx.x / SEEKERS, me = threadIdx.x % SEEKERS, all = (uint32)p.segments + 1;
-    uint32 low = 0, left = all;
-    for (uint32 turn = 0;; turn ^= 1) {
-        const uint32 step = left / (SEEKERS + 1), at = step ? low + (me + 1) * step - 1 : low + me;
-        const bool is_asked = at < all && (step || me < left);
-        const uint32 lanes = __ballot_sync(ALL_LANES, is_asked && (uint64)fresh_offset(p, at) < position);
-        if (threadIdx.x % WARP == 0)
-            of_warps[turn][threadIdx.x / WARP] = __popc(lanes);
-        __syncthreads();
-        uint32 before = 0;
+/* Some offsets among which are all that lie in the tile; if offsets do not rise, they are any. Each step of a search
+ * waits for memory, so the block looks at so many samples at once that it can read all offsets from one to the next. */
+struct some_offsets {
+    uint32 from, to;
+};
+inline some_offsets offsets_of_tile(const scan_args &p, const tile &t) {
+    __shared__ uint32 of_warps[FINISHERS / WARP];
+    const uint32 all = (uint32)p.segments + 1, step = (all + SAMPLES) / (SAMPLES + 1);
+    if (step <= 2)
+        return {0, all};
+    const auto sample = [&](int k) { return (k * FINISHERS + threadIdx.x + 1) * step - 1; };
+    index_t offset[SAMPLES_AT_ONCE];
+    fresh_offsets(p, offset, [&](int k) { return sample(k) < all ? sample(k) : 0; });
+    uint32 below = 0; /* samples below the tile, and above 16 bits those below its end */
 #pragma unroll
-        for (uint32 w = 0; w < SEEKERS / WARP; w++)
-            before += of_warps[turn][half * (SEEKERS / WARP) + w];
-        if (!step)
-            return low + before;
-        low += before * step;
-        left -= SEEKERS * step;
+    for (int k = 0; k < SAMPLES_AT_ONCE; k++) {
+        const uint64 at = sample(k) < all ? (uint64)offset[k] : ~0ull;
+        below += __popc(__ballot_sync(ALL_LANES, at < t.low + REVERSE));
+        below += __popc(__ballot_sync(ALL_LANES, at < t.low + t.count + REVERSE)) << 16;
     }
+    if (threadIdx.x % WARP == 0)
+        of_warps[threadIdx.x / WARP] = below;
+    __syncthreads();
+    below = 0;
+#pragma unroll
+    for (uint32 w = 0; w < FINISHERS / WARP; w++)
+        below += of_warps[w];
+    const uint32 end = ((below >> 16) + 1) * step;
+    return {(below & 0xffff) * step, end < all ? end : all};
 }
 
 /* Marks the heads of the tile. */
 inline void mark_tile(scratch &s, const scan_args &p, const tile &t) {
-    __shared__ uint32 ends[2];
-    const uint32 half = threadIdx.x / SEEKERS;
+    index_t ends[2];
+    if (threadIdx.x == 0)
+        fresh_offsets(p, ends, [&](int k) { return k * p.segments; });
+    for (uint32 v = threadIdx.x; FLAGS_HEADS && v < TILE / 16; v += FINISHERS)
+        ((uint4 *)s.flags)[v] = uint4();
+    for (uint32 w = threadIdx.x; !FLAGS_HEADS && w < HEAD_WORDS; w += FINISHERS)
+        s.heads[0][w] = 0;
+    const some_offsets some = offsets_of_tile(p, t);
+    __syncthreads();
+#pragma unroll 1
+    for (uint32 first = some.from + threadIdx.x; first < some.to; first += OFFSETS_AT_ONCE * FINISHERS) {
+        index_t offset[OFFSETS_AT_ONCE];
+        fresh_offsets(p, offset, [&](int k) { return first + (first + k * FINISHERS < some.to ? k * FINISHERS : 0); });
+#pragma unroll
+        for (int k = 0; k < OFFSETS_AT_ONCE; k++) {
+            const uint64 at = (uint64)offset[k] - REVERSE - t.low;
+            if (at < t.count && FLAGS_HEADS)
+                flag_shared(s.flags + at);
+            else if (at < t.count)
+                atomicOr(&s.heads[0][at / WARP], 1u << at % WARP);
+        }
+    }
     if (threadIdx.x == 0) {
         s.is_refused = 0;
-        s.written_from = fresh_offset(p, 0);
-        s.written_to = fresh_offset(p, p.segments);
+        s.written_from = ends[0];
+        s.written_to = ends[1];
+    }
+    __syncthreads();
+    for (uint32 w = threadIdx.x; FLAGS_HEADS && w < HEAD_WORDS; w += FINISHERS) {
+        const uint4 *vectors = (const uint4 *)s.flags + 2 * w;
+        const auto word = [](uint32 flags) { return flags * 0x10204080 >> 28; }; /* moves four next to each other */
+        const auto half = [&](const uint4 &v) { return word(v.x) | word(v.y) << 4 | word(v.z) << 8 | word(v.w) << 12; };
+        s.heads[0][w] = w < TILE / WARP ? half(vectors[0]) | half(vectors[1]) << 16 : 0;
+    }
+}
+
+/* Takes the heads of the tile from the bits that the launch before has made. */
+inline void take_bits(scratch &s, const scan_args &p, const tile &t) {
+    if (threadIdx.x == 0) {
+        s.is_refused = *p.refused;
+        s.written_from = load(p.offsets);
+        s.written_to = load(p.offsets + p.segments);
     }
     for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += FINISHERS)
-        s.heads[0][w] = 0;
-    const uint32 found = seek_together(p, t.low + (half ? t.count : 0) + REVERSE);
-    if (threadIdx.x % SEEKERS == 0)
-        ends[half] = found;
-    __syncthreads();
-    for (uint32 g = ends[0] + threadIdx.x; g < ends[1]; g += FINISHERS) {
-        const uint64 at = (uint64)fresh_offset(p, g) - REVERSE - t.low;
-        if (at < t.count)
-            atomicOr(&s.heads[0][at / WARP], 1u << at % WARP);
-    }
+        s.heads[0][w] = w * WARP < t.count ? p.bits[t.low / WARP + w] : 0;
 }
 
 /* What the launch before has found goes to the host. */
@@ -87,8 +139,12 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
     if (threadIdx.x == 0) {
         s.knows_prefix = false;
         s.full[0].init(FINISHERS);
+        s.ready[0].init(FINISHERS);
         show_gates();
     }
+#if IS_LOGSUMEXP
+    prepare_terms(FINISHERS);
+#endif
     __syncthreads();
     const tile t = tile_of_number(p, ordinal_of_block());
     fetch(s.tile[0], p.x + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
@@ -117,11 +173,17 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
     if (has_base)
         base = p.carry ? p.carry->read() : raise(load(p.initial));
 #if GROUPS == SEGMENTS
-    mark_tile(s, p, t);
-    __syncthreads();
+    if (a.finders)
+        mark_tile(s, p, t);
     wait_for_last(); /* the offsets are checked */
-    if (threadIdx.x < a.finders && a.found[threadIdx.x])
-        atomicOr(&s.is_refused, 1);
+    if (!a.finders)
+        take_bits(s, p, t);
+    __syncthreads();
+    if (threadIdx.x < a.finders) /* it arrives while the tile is added up */
+        copy_vector<8>(s.found + threadIdx.x, a.found + threadIdx.x);
+    else
+        s.found[threadIdx.x] = 0;
+    arrive_after_vectors(&s.ready[0]);
 #endif
 #if HAS_TERMS
     if (!FINISH_TERMS(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base))
@@ -134,7 +196,7 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
     finish_tile(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
 #endif
 #if GROUPS == SEGMENTS
-    if (ordinal_of_block() == 0 && threadIdx.x == 0)
+    if (a.finders && ordinal_of_block() == 0 && threadIdx.x == 0)
         tell_findings(s, a);
 #endif
 }

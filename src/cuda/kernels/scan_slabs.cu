@@ -4,10 +4,14 @@
  * scans columns by itself, or some neighbouring lanes share a column. */
 
 enum {
-    STAGED = SLAB_SCAN_BYTES + 32,                /* and what lies behind the last vector */
-    SKEWED = STAGED + (STAGED / 128 + 1) * 16,    /* as 'skewed' lays it out */
-    VECTORS_OF_THREAD = (STAGED / 16 + BLOCK - 1) / BLOCK
+    ELEMENTS = SLAB_SCAN_BYTES / (sizeof(in_t) + sizeof(result_t)), /* of a tile at most */
+    VECTORS_OF_THREAD = (ELEMENTS * sizeof(in_t) / 16 + 2 + BLOCK - 1) / BLOCK
 };
+/* What a tile's elements or results of so many bytes take, with what lies behind the last vector, as 'skewed' lays it
+ * out. */
+constexpr int staged(int size) {
+    return (ELEMENTS * size + 32) / 128 * 144 + 160;
+}
 
 /* Room for a vector is left out after each 128 bytes, which are once around the banks; otherwise slabs whose size is a
  * power of two would all begin in one bank. */
@@ -292,8 +296,9 @@ enum { /* a processor: before sm_80 it holds 1024 threads */
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, SLAB_BLOCKS) scan_slabs(scan_slabs_args p) {
-    __shared__ alignas(16) uint8 memory[2 + HAS_SECOND][SKEWED];
-    uint8 *const x = memory[0], *const out = memory[1], *const y = memory[HAS_SECOND ? 2 : 0];
+    enum { OF_ELEMENTS = staged(sizeof(in_t)), OF_INPUTS = (1 + HAS_SECOND) * OF_ELEMENTS };
+    __shared__ alignas(16) uint8 memory[OF_INPUTS + staged(sizeof(result_t))];
+    uint8 *const x = memory, *const y = memory + (OF_INPUTS - OF_ELEMENTS), *const out = memory + OF_INPUTS;
     slab_load of_x, of_y;
     const auto begin = [&](const slab_tile &t) {
         of_x.begin(p, t, p.x);

@@ -320,6 +320,14 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
     int thread = threadIdx.x - FIRST_SUMMER, lane = thread % WARP, in_turn = 0;
     uint32 wave = 0;
     place here = {0, 0};
+#if FIRST_BY_MARKS
+    if (p.entries && thread < WARP) {
+        const uint64 waves = (p.tiles + gridDim.x - 1) / gridDim.x;
+        if (blockIdx.x == 0 && thread == 0)
+            first_wave(p.entries)->tell_first(first_wave(p.entries)->count_left());
+        clear_entries(p.entries, waves == 1 ? 0 : waves < WAVES ? waves : (uint64)WAVES);
+    }
+#endif
     for (uint64 turn = 0; turn < turns; turn++, here.advance(), in_turn ^= 1) {
         tile t = tile_at(p, turn);
         s.full[here.at].wait(here.parity);
@@ -373,6 +381,11 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
             *(lane_t *)s.best[here.at] = sum;
 #endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
+#if FIRST_BY_MARKS
+            if (p.entries && turn == 0)
+                give_away(first_wave(p.entries)->sums() + blockIdx.x, widen(sum));
+            else
+#endif
             if (p.tiles > 1 && p.entries)
                 publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
                         (uint32)turn + 1);
@@ -406,5 +419,9 @@ inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
     add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, tell);
 #else
     add_up_waves<WAVES>(p.entries, turns, tell);
+#endif
+#if FIRST_BY_MARKS
+    if (p.entries && first_wave(p.entries)->leaves_last(gridDim.x))
+        first_wave(p.entries)->wipe_all(gridDim.x);
 #endif
 }

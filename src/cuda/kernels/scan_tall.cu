@@ -13,7 +13,7 @@
 enum {
     TALL_ENTRIES = ENTRY_BYTES <= 16 ? 4 : 2, /* that a thread reads at a time */
     TALL_SPOTS = TALL_BLOCK * TALL_WIDTH,
-    FEW_STRANDS = 16 /* whose sums a thread adds up one after the other */
+    FEW_STRANDS = 8 /* whose sums a thread adds up one after the other */
 };
 static_assert(TALL_ITEMS <= LANE_LIMIT);
 
@@ -42,7 +42,7 @@ struct tall_place {
         const uint32 number = ordinal_of_block(), panels = (uint32)(p.outer * p.panels);
         tall_place t;
         t.tile = number / panels;
-        const uint32 panel = number - t.tile * panels, slab = p.outer == 1 ? 0 : panel / p.panels;
+        const uint32 panel = number - t.tile * panels, slab = p.outer == 1 ? 0 : panel / (uint32)p.panels;
         t.strand = threadIdx.x / p.across;
         t.lane = threadIdx.x - t.strand * p.across;
         const uint64 left_of_panel = (uint64)(panel - slab * p.panels) * p.across * width;
@@ -75,41 +75,55 @@ inline bool is_one_row(const tall_args &p) {
     return p.pitch == p.inner * sizeof(in_t);
 }
 
+/* Brings what an array from 'begin' to 'end' has of a vector. */
+__noinline__ void fetch_part(uint8 *to, uint64 vector, uint64 begin, uint64 end) {
+#pragma unroll 1
+    for (int b = 0; b < 16; b += sizeof(in_t))
+        if (vector + b >= begin && vector + b < end)
+            *(in_t *)(to + b) = *(const in_t *)(vector + b);
+}
+
 /* Starts to bring a tile's rows. */
 inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, uint8 *to) {
     const uint64 row_bytes = p.inner * sizeof(in_t), begin = (uint64)x;
     const uint64 end = (uint64)(x + p.outer * p.extent * p.inner);
     if (!mask_of(x)) {
+#pragma unroll 1
         for (int e = threadIdx.x; e < t.rows * t.columns; e += TALL_BLOCK) {
             const int row = e / t.columns, column = e - row * t.columns;
             ((in_t *)(to + row * p.pitch))[column] = load(x + t.from + row * p.inner + column);
         }
         return;
     }
-    const int rows = is_one_row(p) ? 1 : t.rows, bytes = (is_one_row(p) ? t.rows : 1) * t.columns * (int)sizeof(in_t);
-    const int a_row = is_one_row(p) ? TALL_BLOCK : p.pitch / 16, at_once = TALL_BLOCK / a_row;
-    const int first = threadIdx.x / a_row, at = (threadIdx.x - first * a_row) * 16;
-    if (first >= at_once)
-        return;
-    const uint64 lowest = (uint64)(x + t.from), highest = lowest + (rows - 1) * row_bytes + bytes;
-    uint64 from = lowest + first * row_bytes;
-    to += first * p.pitch + at;
+    const uint64 lowest = (uint64)(x + t.from);
+    const int bytes = (is_one_row(p) ? t.rows : 1) * t.columns * (int)sizeof(in_t);
+    /* of each row, wherever it begins; it may need one less */
+    const int vectors = (bytes + (row_bytes % 16 ? 15 : (int)(lowest & 15)) + 15) / 16;
+    const uint64 highest = lowest + (is_one_row(p) ? 0 : t.rows - 1) * row_bytes + bytes + 16;
     auto for_vectors = [&](auto copy) {
-        for (int row = first; row < rows; row += at_once) {
-            for (int b = at; b < (int)(from & 15) + bytes; b += a_row * 16)
-                copy(to + (b - at), (from & ~15ull) + b);
-            from += at_once * row_bytes;
-            to += at_once * p.pitch;
+        if (is_one_row(p)) {
+            const uint64 first = lowest & ~15ull;
+            const int past = (int)(lowest & 15) + bytes;
+            for (int at = threadIdx.x * 16; at < past; at += TALL_BLOCK * 16)
+                copy(to + at, first + at);
+            return;
+        }
+        const int at_once = TALL_BLOCK / vectors, first = threadIdx.x / vectors, at = (threadIdx.x - first * vectors) * 16;
+        const uint64 step = at_once * row_bytes;
+        uint64 from = lowest + first * row_bytes + at; /* as far from the vector as the row's begin from its own */
+        uint8 *there = to + first * p.pitch + at;
+        const int whole = t.rows / at_once, count = whole + (first < t.rows - whole * at_once);
+#pragma unroll 4
+        for (int k = first < at_once ? count : 0; k; k--) {
+            copy(there, from & ~15ull);
+            from += step;
+            there += at_once * p.pitch;
         }
     };
     if ((lowest & ~15ull) >= begin && ((highest + 15) & ~15ull) <= end)
         for_vectors([&](uint8 *to, uint64 vector) { copy_vector<16>(to, (const void *)vector); });
     else /* some vectors are partly outside of the array */
-        for_vectors([&](uint8 *to, uint64 vector) {
-            for (int b = 0; b < 16; b += sizeof(in_t))
-                if (vector + b >= begin && vector + b < end)
-                    *(in_t *)(to + b) = *(const in_t *)(vector + b);
-        });
+        for_vectors([&](uint8 *to, uint64 vector) { fetch_part(to, vector, begin, end); });
 }
 
 /* A tile's results on their way through shared memory, one after the other. */
@@ -117,7 +131,10 @@ struct tall_results {
     uint8 *first; /* of the physically lowest row */
 
     static tall_results of(const tall_args &p, const tall_place &t, uint8 *x) {
-        return {x + p.results + (p.results ? 0 : (uint32)(uint64)(p.x + t.from) & mask_of(p.x))};
+        if (!p.results)
+            return {x + ((uint32)(uint64)(p.x + t.from) & mask_of(p.x))};
+        const uint32 to = (uint32)(uint64)(p.out + t.from); /* as far behind a vector there as here */
+        return {x + p.results + (to % sizeof(result_t) ? 0 : to & 15)};
     }
     /* Writes whole vectors of memory, and the bytes at the tile's ends. */
     void send(const tall_args &p, const tall_place &t) const {
@@ -142,21 +159,25 @@ struct tall_results {
 /* What a thread does with the rows of its strand, one after the other. */
 template <int Width> struct tall_strand {
     typedef few<in_t, Width> row_t;
-    enum { AT_ONCE = 8 };
+    enum { AT_ONCE = 4 };
     const tall_args &p;
     const tall_place &t;
     const uint8 *x, *y; /* of the tile */
 
     template <class Sum> void add_to(Sum &sum, int k, in_t x, in_t y) const {
-        const uint64 row = t.first + k;
+        const uint64 row = t.first + (uint32)k;
         sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0),
                      p.before + (REVERSE ? p.extent - 1 - row : row));
     }
-    /* Where a thread's elements of its next row are. */
+    /* Where a thread's elements of its next rows are. How far behind a vector a row begins is the same some rows on, of
+     * which so many are KNOWN before. */
+    enum { KNOWN = sizeof(in_t) >= 4 ? 16 / sizeof(in_t) : 1 };
+    static_assert(AT_ONCE % KNOWN == 0);
     struct cursor {
         const uint8 *at;
         uint32 low, mask;
         int pitch, step; /* bytes from a row to the next, here and in memory as far as it matters */
+        uint32 apart[KNOWN];
 
         static cursor of(const tall_args &p, const tall_place &t, const in_t *array, const uint8 *tile) {
             cursor c;
@@ -166,17 +187,30 @@ template <int Width> struct tall_strand {
             c.step = REVERSE ? -(int)(p.inner * sizeof(in_t)) : (int)(p.inner * sizeof(in_t));
             c.at = tile + (is_one_row(p) ? base : 0) + t.row * (int)p.pitch + t.lane * sizeof(row_t);
             c.low = (uint32)(uint64)(array + t.from) + t.row * (uint32)(p.inner * sizeof(in_t));
+#pragma unroll
+            for (int k = 0; k < KNOWN; k++)
+                c.apart[k] = c.low + k * c.step & c.mask;
             return c;
         }
-        row_t next() {
-            const in_t *from = (const in_t *)(at + (low & mask));
+        /* Row 'number' of those that are loaded together. */
+        row_t next(int number) {
+            const in_t *from = (const in_t *)(at + (KNOWN > 1 ? apart[number % KNOWN] : low & mask));
             row_t row;
             if constexpr (Width > 1)
                 row = load_few_straddling<Width>(from);
             else
                 row.element[0] = *from;
             at += pitch;
-            low += step;
+            if (KNOWN == 1)
+                low += step;
+            return row;
+        }
+        row_t next_alone() {
+            const row_t row = next(0);
+            if (KNOWN > 1) {
+                low += step;
+                apart[0] = low & mask;
+            }
             return row;
         }
     };
@@ -191,23 +225,23 @@ template <int Width> struct tall_strand {
             row_t a[AT_ONCE], b[HAS_SECOND ? AT_ONCE : 1];
 #pragma unroll
             for (int u = 0; u < AT_ONCE; u++) {
-                a[u] = of_x.next();
+                a[u] = of_x.next(u);
                 if (HAS_SECOND)
-                    b[HAS_SECOND ? u : 0] = of_y.next();
+                    b[HAS_SECOND ? u : 0] = of_y.next(u);
             }
 #pragma unroll
             for (int u = 0; u < AT_ONCE; u++)
-                use(k + u, u == AT_ONCE - 1, a[u], b[HAS_SECOND ? u : 0]);
+                use(k + u, u == AT_ONCE - 1 && k & AT_ONCE, a[u], b[HAS_SECOND ? u : 0]);
         }
 #pragma unroll 1
         for (; k < t.there; k++) {
-            const row_t a = of_x.next(), b = HAS_SECOND ? of_y.next() : a;
+            const row_t a = of_x.next_alone(), b = HAS_SECOND ? of_y.next_alone() : a;
             use(k, false, a, b);
         }
     }
     template <class Sum> void begin(Sum (&sum)[Width]) const { /* tells the first element, if that spares tests */
         if (MOMENTS && t.there) {
-            const row_t row = cursor::of(p, t, p.x, x).next();
+            const row_t row = cursor::of(p, t, p.x, x).next(0);
 #pragma unroll
             for (int j = 0; j < Width; j++)
                 sum[j].begin(value_of(row.element[j]));
@@ -231,6 +265,14 @@ template <int Width> struct tall_strand {
     }
 };
 
+/* Panels end within sectors, of which the next panel's block writes the rest: until then they should stay in the cache.
+ */
+template <class T> inline void store_part(T *to, T value) {
+    typename word_of<sizeof(T)>::type bits;
+    memcpy(&bits, &value, sizeof(T));
+    *(typename word_of<sizeof(T)>::type *)to = bits;
+}
+
 /* By a call, since code should be short. */
 template <int Width> __noinline__ void store_slowly(result_t *to, few<result_t, Width> results) {
 #pragma unroll
@@ -240,7 +282,7 @@ template <int Width> __noinline__ void store_slowly(result_t *to, few<result_t, 
 
 /* ---- look-back ---- */
 
-/* The sums of a block, in shared memory: one for each column of a thread. */
+/* Sums of a block in shared memory: one for each column of a thread. */
 struct tall_sums {
     acc_t *of;
 
@@ -257,140 +299,150 @@ inline void publish_sums(const tall_args &p, const tall_place &t, entry *entries
         publish(entries + number * (p.outer * p.inner) + t.column + k, record::of(sum[k], false, 0), 1);
 }
 
-template <int Width> inline void combine_before(const acc_t (&left)[Width], acc_t (&right)[Width]) {
-#pragma unroll
-    for (int k = 0; k < Width; k++)
-        right[k] = combine(left[k], right[k]);
-}
-
-/* Makes 'before' the sums of a column's strands before this one, by doubling. What 'sums' has is used up. */
+/* Makes 'before' the sums of a column's strands before this one. The last strand's threads get the tile's in 'all'. */
 template <int Width>
-inline void add_up_strands(const tall_args &p, const tall_place &t, const tall_sums &sums, acc_t (&before)[Width]) {
-    for (uint32 d = 1; d < p.strands; d *= 2) {
-        const bool adds = t.works && t.strand >= d;
-        if (adds)
+inline void add_up_strands(const tall_args &p, const tall_place &t, const tall_sums &sums, const tall_sums &totals,
+                           const acc_t (&mine)[Width], acc_t (&before)[Width], acc_t (&all)[Width]) {
+    if (p.strands > FEW_STRANDS) {
+        int lanes = WARP;
+        while (lanes * p.across > TALL_BLOCK)
+            lanes /= 2;
 #pragma unroll
-            for (int k = 0; k < Width; k++)
-                before[k] = combine(sums.at(k, t.strand - d, t.lane, p), sums.at(k, t.strand, t.lane, p));
-        __syncthreads();
-        if (adds)
-#pragma unroll
-            for (int k = 0; k < Width; k++)
-                sums.at(k, t.strand, t.lane, p) = before[k];
-        __syncthreads();
+        for (int k = 0; k < Width; k++) {
+            before[k] = scan_strands(sums.of + k * TALL_BLOCK, p.across, p.strands, lanes, threadIdx.x, mine[k],
+                                     &totals.at(k, p.strands - 1, 0, p), [] { __syncthreads(); });
+            all[k] = totals.at(k, p.strands - 1, t.lane, p);
+        }
+        return;
     }
+    if (t.works)
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            sums.at(k, t.strand, t.lane, p) = mine[k];
+    __syncthreads();
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        before[k] = t.works && t.strand ? sums.at(k, t.strand - 1, t.lane, p) : identity_as<acc_t>();
+        before[k] = identity_as<acc_t>();
+    if (t.works)
+#pragma unroll 4
+        for (uint32 s = 0; s < t.strand; s++)
+#pragma unroll
+            for (int k = 0; k < Width; k++)
+                before[k] = combine(before[k], sums.at(k, s, t.lane, p));
+#pragma unroll
+    for (int k = 0; k < Width; k++) {
+        all[k] = combine(before[k], mine[k]);
+        if (t.works && t.strand + 1 == p.strands)
+            totals.at(k, t.strand, t.lane, p) = all[k];
+    }
 }
 
 /* The sums that a block adds up: those of chains, of groups since then, and of tiles since then. */
 struct tall_levels {
-    uint64 columns;
-    const entry *tiles, *groups, *chains; /* the first of each */
-    uint32 of_chains, of_groups, of_tiles;
+    uint32 of_chains, to_groups, count; /* the first sum of a group, of a tile, and their number */
+    uint32 of_tiles;
+    uint32 chain_row, group_row, tile_row; /* of entries, of the first sum if it were one of a chain, a group, a tile */
 
     static tall_levels of(const tall_args &p, const tall_place &t) {
         tall_levels l;
-        l.columns = p.outer * p.inner;
-        const uint32 group = t.tile / p.group, chain = group / p.chain;
+        const uint32 group = t.tile >> p.group_bits, chain = group >> p.chain_bits;
+        const uint32 of_groups = group - (chain << p.chain_bits);
         l.of_chains = chain > 0;
-        l.of_groups = group - chain * p.chain;
-        l.of_tiles = t.tile - group * p.group;
-        l.tiles = p.entries + (uint64)group * p.group * l.columns;
-        l.groups = p.entries + (p.tiles + chain * p.chain) * l.columns;
-        l.chains = p.entries + (p.tiles + p.groups + chain - 1) * l.columns;
+        l.to_groups = l.of_chains + of_groups;
+        l.of_tiles = t.tile - (group << p.group_bits);
+        l.count = l.to_groups + l.of_tiles;
+        l.chain_row = (uint32)p.tiles + p.groups + chain - 1;
+        l.group_row = (uint32)p.tiles + (chain << p.chain_bits) - l.of_chains;
+        l.tile_row = (group << p.group_bits) - l.to_groups;
         return l;
     }
-    uint32 count() const {
-        return of_chains + of_groups + of_tiles;
-    }
-    const entry *at(uint32 number) const {
-        const uint32 of_tile = number - of_chains - of_groups;
-        return number < of_chains               ? chains
-               : number < of_chains + of_groups ? groups + (uint64)(number - of_chains) * columns
-                                                : tiles + (uint64)of_tile * columns;
+    uint32 row(uint32 number) const {
+        return number + (number < of_chains ? chain_row : number < to_groups ? group_row : tile_row);
     }
     bool ends_group(const tall_args &p) const {
-        return of_tiles == p.group - 1;
+        return of_tiles == (1u << p.group_bits) - 1;
     }
     bool ends_chain(const tall_args &p) const {
-        return ends_group(p) && of_groups == p.chain - 1;
+        return ends_group(p) && to_groups - of_chains == (1u << p.chain_bits) - 1;
     }
 };
 
-/* Makes 'above' the sums from number 'from' on in the first strand's threads. They are added up one after the other;
- * each strand reads some of them. */
+/* Makes 'above' the sums from number 'from' on. Strands but the last read some each, which go into 'parts'. */
 template <int Width>
-inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_sums &sums, const tall_levels &l,
+inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_sums &parts, const tall_levels &l,
                           uint32 from, acc_t (&above)[Width]) {
-    constexpr int AHEAD = TALL_ENTRIES > Width ? TALL_ENTRIES / Width : 1;
-    const uint32 count = l.count() - from, each = (count + p.strands - 1) / p.strands;
-    const uint32 begin = t.strand * each, parts = count ? (count + each - 1) / each : 0;
-    const uint32 end = !t.works || begin >= count ? begin : begin + each < count ? begin + each : count;
+    enum { FEW_PARTS = IS_LOGSUMEXP || MOMENTS ? 2 : 8 }; /* which each thread adds up by itself */
+    constexpr uint32 AHEAD = TALL_ENTRIES > Width ? TALL_ENTRIES / Width : 1;
+    const uint64 columns = p.outer * p.inner;
+    const entry *entries = p.entries + t.column;
+    uint32 each = AHEAD;
+    while (each * (p.strands - 1) < l.count - from)
+        each += AHEAD;
+    const uint32 begin = from + t.strand * each, end = begin + each < l.count ? begin + each : l.count;
+    if (t.works && t.strand + 1 < p.strands && begin < end) {
+#pragma unroll 1
+        for (uint32 at = begin; at < end; at += AHEAD) {
+            batch_of<AHEAD * Width> few;
+            const entry *of_row[AHEAD]; /* behind the last one that again */
+#pragma unroll
+            for (uint32 u = 0; u < AHEAD; u++)
+                of_row[u] = entries + l.row(at + u < end ? at + u : end - 1) * columns;
+            while (!few.try_read([&](int k) { return of_row[k / Width] + k % Width; }, [](int) { return true; }, 1))
+                ;
+#pragma unroll
+            for (uint32 u = 0; u < AHEAD; u++)
+                if (at + u < end)
+#pragma unroll
+                    for (int k = 0; k < Width; k++) {
+                        const acc_t next = few.get(u * Width + k).acc;
+                        above[k] = at + u == begin ? next : combine(above[k], next);
+                    }
+        }
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            parts.at(k, t.strand, t.lane, p) = above[k];
+    }
+    __syncthreads();
+    uint32 apart = 1;
+    for (; from + FEW_PARTS * apart * each < l.count; apart *= 2) {
+        if (t.works && t.strand % (2 * apart) == 0 && from + (t.strand + apart) * each < l.count)
+#pragma unroll
+            for (int k = 0; k < Width; k++)
+                parts.at(k, t.strand, t.lane, p) =
+                    combine(parts.at(k, t.strand, t.lane, p), parts.at(k, t.strand + apart, t.lane, p));
+        __syncthreads();
+    }
 #pragma unroll
     for (int k = 0; k < Width; k++)
         above[k] = identity_as<acc_t>();
-#pragma unroll 1
-    for (uint32 at = begin; at < end; at += AHEAD) {
-        batch_of<1> few[AHEAD][Width];
-        bool have_all;
-        do {
-            have_all = true;
-#pragma unroll
-            for (int u = 0; u < AHEAD; u++) {
-                const entry *of_column = l.at(from + at + u) + t.column;
-#pragma unroll
-                for (int k = 0; k < Width; k++)
-                    have_all &= few[u][k].try_read(of_column + k, 0, at + u < end, 1);
-            }
-        } while (!have_all);
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++)
-            if (at + u < end)
-#pragma unroll
-                for (int k = 0; k < Width; k++)
-                    above[k] = at + u == begin ? few[u][k].get(0).acc : combine(above[k], few[u][k].get(0).acc);
-    }
-    __syncthreads(); /* earlier use of the sums */
     if (t.works)
+        for (uint32 part = 0; from + part * each < l.count; part += apart)
 #pragma unroll
-        for (int k = 0; k < Width; k++)
-            sums.at(k, t.strand, t.lane, p) = above[k];
-    for (uint32 d = 1; d < parts; d *= 2) {
-        __syncthreads();
-        if (t.works && t.strand % (2 * d) == 0 && t.strand + d < parts)
-#pragma unroll
-            for (int k = 0; k < Width; k++) {
-                above[k] = combine(above[k], sums.at(k, t.strand + d, t.lane, p));
-                sums.at(k, t.strand, t.lane, p) = above[k];
-            }
-    }
+            for (int k = 0; k < Width; k++)
+                above[k] = combine(above[k], parts.at(k, part, t.lane, p));
 }
 
-/* Makes 'above' the sums of all tiles above this one in the first strand's threads, which have its own in 'own'. */
+/* Makes 'above' the sums of all tiles above this one. The row of 'parts' that is the last strand's has the tile's own. */
 template <int Width>
-inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &sums, const acc_t (&own)[Width],
-                      acc_t (&above)[Width]) {
+inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &parts, acc_t (&above)[Width]) {
     const tall_levels l = tall_levels::of(p, t);
     const bool tells = t.works && t.strand == 0;
-    const uint64 group = t.tile / p.group;
-    if (l.ends_group(p) && p.chain > 1) {
-        add_up_levels(p, t, sums, l, l.of_chains + l.of_groups, above);
-#pragma unroll
-        for (int k = 0; k < Width && tells; k++)
-            above[k] = combine(above[k], own[k]);
-        if (tells)
-            publish_sums(p, t, p.entries + p.tiles * l.columns, group, above);
-    }
-    add_up_levels(p, t, sums, l, 0, above);
-    if (l.ends_chain(p) && tells) {
+    auto tell = [&](uint64 number) { /* the sum of 'above' and the tile */
         acc_t all[Width];
 #pragma unroll
         for (int k = 0; k < Width; k++)
-            all[k] = combine(above[k], own[k]);
-        publish_sums(p, t, p.entries + (p.tiles + p.groups) * l.columns, group / p.chain, all);
+            all[k] = combine(above[k], parts.at(k, p.strands - 1, t.lane, p));
+        publish_sums(p, t, p.entries, number, all);
+    };
+    if (l.ends_group(p) && p.chain_bits) {
+        add_up_levels(p, t, parts, l, l.to_groups, above);
+        if (tells)
+            tell(p.tiles + (t.tile >> p.group_bits));
+        __syncthreads(); /* use of the parts */
     }
+    add_up_levels(p, t, parts, l, 0, above);
+    if (l.ends_chain(p) && tells)
+        tell(p.tiles + p.groups + (t.tile >> (p.group_bits + p.chain_bits)));
 }
 
 /* ---- a tile ---- */
@@ -398,11 +450,11 @@ inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &
 template <int Width> inline void scan_tile(const tall_args &p) {
     extern __shared__ __align__(128) uint8 tall_memory[];
     const tall_sums sums = {(acc_t *)tall_memory};
-    acc_t *of_panel = sums.of + TALL_SPOTS; /* of each column */
+    const tall_sums parts = {sums.of + TALL_SPOTS};
     uint8 *x = tall_memory + 2 * TALL_SPOTS * sizeof(acc_t), *y = x + p.tile_bytes;
     const tall_place t = tall_place::of(p, Width);
     const tall_strand<Width> strand = {p, t, x, y};
-    acc_t mine[Width], own[Width], before[Width], above[Width];
+    acc_t mine[Width], before[Width];
     fetch_tile(p, t, p.x, x);
     if (HAS_SECOND)
         fetch_tile(p, t, p.y, y);
@@ -428,48 +480,18 @@ template <int Width> inline void scan_tile(const tall_args &p) {
                 mine[j] = sum[j].sum();
             else
                 mine[j] = widen(sum[j].sum());
-            own[j] = mine[j];
-            before[j] = identity_as<acc_t>();
         }
     }
-    if (t.works)
+    acc_t all[Width];
+    add_up_strands(p, t, sums, parts, mine, before, all);
+    if (p.tiles > 1 && t.works && t.strand + 1 == p.strands)
+        publish_sums(p, t, p.entries, t.tile, all);
+    if (t.tile) {
+        acc_t above[Width];
+        look_back(p, t, parts, above);
 #pragma unroll
         for (int j = 0; j < Width; j++)
-            sums.at(j, t.strand, t.lane, p) = own[j];
-    __syncthreads();
-    if (p.strands > FEW_STRANDS)
-        add_up_strands(p, t, sums, before);
-    else if (t.works)
-#pragma unroll 4
-        for (uint32 s = 0; s < t.strand; s++)
-#pragma unroll
-            for (int j = 0; j < Width; j++)
-                before[j] = combine(before[j], sums.at(j, s, t.lane, p));
-    if (p.tiles > 1) {
-        if (t.works && t.strand + 1 == p.strands) {
-            combine_before(before, own);
-            publish_sums(p, t, p.entries, t.tile, own);
-#pragma unroll
-            for (int j = 0; j < Width; j++)
-                of_panel[j * p.across + t.lane] = own[j];
-        }
-        if (t.tile) {
-            __syncthreads();
-            if (t.works && t.strand == 0)
-#pragma unroll
-                for (int j = 0; j < Width; j++)
-                    own[j] = of_panel[j * p.across + t.lane];
-            look_back(p, t, sums, own, above);
-            if (t.works && t.strand == 0)
-#pragma unroll
-                for (int j = 0; j < Width; j++)
-                    of_panel[j * p.across + t.lane] = above[j];
-            __syncthreads();
-            if (t.works)
-#pragma unroll
-                for (int j = 0; j < Width; j++)
-                    before[j] = combine(of_panel[j * p.across + t.lane], before[j]);
-        }
+            before[j] = combine(above[j], before[j]);
     }
     typename strand_sum<(MOMENTS > 0)>::carried run[Width];
 #pragma unroll
@@ -501,7 +523,7 @@ template <int Width> inline void scan_tile(const tall_args &p) {
         const bool is_aligned = ((uint64)to & (Width * sizeof(result_t) - 1)) == 0;
         give_all([&](const few<result_t, Width> &results) {
             if (is_aligned)
-                store_aligned_once((few<result_t, Width> *)to, results);
+                store_part((few<result_t, Width> *)to, results);
             else
                 store_slowly<Width>(to, results);
             to += step;

@@ -84,6 +84,12 @@ struct seen_elements {
 #define FINISH_TERMS finish_terms
 #endif
 
+/* The tiles' first elements are loaded before the launch before, which marks the heads, has ended. */
+#define LOADS_EARLY (GROUPS == SEGMENTS && COPIES_IN_BULK && !IN_WINDOW && !IS_EXACT && !SIZE_ON_DEVICE)
+
+/* Threads that set bits of a word wait for each other, so each head sets a byte; but long stretches leave no room. */
+constexpr bool FLAGS_HEADS = !TAKES_VECTORS;
+
 constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
 struct scratch {
@@ -94,7 +100,11 @@ struct scratch {
 #endif
 #if GROUPS == SEGMENTS
     alignas(16) uint32 heads[RING][HEAD_WORDS];
-    uint32 is_refused;               /* scan_one_wave.cu: the offsets are bad */
+#if ONE_WAVE
+    uint32 is_refused;               /* the offsets are bad */
+    alignas(16) uint8 flags[FLAGS_HEADS ? TILE : 16]; /* 1 at each head */
+    uint64 found[FINISHERS];         /* by the launch that checks the offsets */
+#endif
     uint64 written_from, written_to; /* the elements that segments cover; others have no results */
 #endif
     gate full[RING], ready[RING], done[RING], empty[RING];
@@ -138,7 +148,7 @@ typedef place_in_ring<RING> place;
 inline void init_gates(scratch &s, int summers, int messengers) {
     if (threadIdx.x == 0) {
         for (int at = 0; at < RING; at++) {
-            s.full[at].init(LOADERS);
+            s.full[at].init(LOADERS * (GROUPS == SEGMENTS ? 2 : 1)); /* the elements, and the bits */
             s.ready[at].init(summers + messengers);
             s.done[at].init(FINISHERS / WARP);
 #if SUMMERS_TELL

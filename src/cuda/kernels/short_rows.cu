@@ -84,6 +84,7 @@ inline acc_t fold_lanes_of_row(lanes l, uint32 lane, uint32 lanes_a_row) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_short_rows(short_rows_args p) {
+    make_exponentials<BLOCK>();
     const uint32 lanes_a_row = 1u << p.lane_bits, lane = threadIdx.x & (lanes_a_row - 1);
     const uint64 at_once = (uint64)gridDim.x * BLOCK >> p.lane_bits;
     for (uint64 base = (uint64)blockIdx.x * BLOCK >> p.lane_bits; base < p.rows; base += at_once) {

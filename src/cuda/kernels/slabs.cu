@@ -82,20 +82,62 @@ struct staged_tile {
     uint32 shift_x, shift_y;
 };
 
-/* Rows [row, end) of a column that starts at element 'at' of the tile. They are few enough for one lane. */
+template <bool Padded> inline value_t staged_element(uint8 *memory, uint32 e) {
+    return value_of(*(const in_t *)staged_at<Padded>(memory, e * (uint32)sizeof(in_t)));
+}
+
+/* What a lane adds of a column. */
+#if IS_LOGSUMEXP
+typedef exponentials_below part_sum;
+#else
+typedef brief<lane_t> part_sum;
+#endif
+
+/* Adds rows [row, end) of a column that starts at element 'at' of the tile. They are few enough for one lane. */
 template <bool Rows, bool Padded>
-inline acc_t fold_part(const slabs_args &p, const staged_tile &s, uint32 at, uint32 row, uint32 end) {
-    brief<lane_t> sum;
+inline void add_part(const slabs_args &p, const staged_tile &s, uint32 at, uint32 row, uint32 end, part_sum &sum) {
+#if IS_LOGSUMEXP
+    term_t next = least_term();
+#pragma unroll 4
+    for (uint32 r = row; r < end; r++)
+        next = larger(next, (term_t)staged_element<Padded>(s.x, s.shift_x + at + r * (Rows ? 1 : p.inner)));
+    sum.raise(next);
+#pragma unroll 4
+    for (; row < end; row++)
+        sum.append(staged_element<Padded>(s.x, s.shift_x + at + row * (Rows ? 1 : p.inner)), value_t(0), row);
+#else
 #pragma unroll IS_LARGE ? 1 : 4
     for (; row < end; row++) {
-        uint32 e = at + row * (Rows ? 1 : p.inner);
-        in_t x = *(const in_t *)staged_at<Padded>(s.x, (s.shift_x + e) * (uint32)sizeof(in_t));
-        value_t y = value_t(0);
-        if (HAS_SECOND)
-            y = value_of(*(const in_t *)staged_at<Padded>(s.y, (s.shift_y + e) * (uint32)sizeof(in_t)));
-        sum.add(value_of(x), y, row);
+        const uint32 e = at + row * (Rows ? 1 : p.inner);
+        sum.add(staged_element<Padded>(s.x, s.shift_x + e),
+                HAS_SECOND ? staged_element<Padded>(s.y, s.shift_y + e) : value_t(0), row);
     }
-    return widen(sum.sum());
+#endif
+}
+
+/* What the first lane of a column stores; all lanes of the warp call this. */
+inline result_t result_of_parts(part_sum &sum, uint32 part, uint32 parts, uint32 extent) {
+#if MOMENTS == 2 && !SKIPS_NAN
+    for (uint32 d = 1; d < parts; d *= 2) /* a lane that adds values of another column is not read any more */
+        sum.add_from([=](auto value) { return from_above(value, d); });
+    return sum.result(extent);
+#elif IS_LOGSUMEXP
+    const term_t own = sum.largest;
+    for (uint32 d = 1; d < parts; d *= 2)
+        sum.largest = larger(sum.largest, from_across(sum.largest, d));
+    sum.of_largest *= power_below(own, sum.largest);
+    for (uint32 d = 1; d < parts; d *= 2)
+        sum.of_largest += from_across(sum.of_largest, d);
+    return lower(widen(sum.sum()), extent, 0);
+#else
+    acc_t acc = widen(sum.sum());
+    for (uint32 d = 1; d < parts; d *= 2) {
+        const acc_t next = from_above(acc, d);
+        if ((part & (2 * d - 1)) == 0)
+            acc = combine(acc, next);
+    }
+    return lower(acc, extent, 0);
+#endif
 }
 
 /* Rows: inner is 1. Alone: each column has one thread. Both are constants, so that no division and no shuffle is left.
@@ -109,16 +151,16 @@ inline void fold_slab_tile(const slabs_args &p, const slab_tile &t, const staged
         uint32 column = (base + threadIdx.x) >> part_bits, part = threadIdx.x & (parts - 1);
         uint32 slab = Rows ? column : column / inner, at = slab * p.extent * inner + column - slab * inner;
         uint32 row = part * each, end = row + each < p.extent ? row + each : p.extent;
-        acc_t acc = identity_as<acc_t>();
+        part_sum sum;
+#if MOMENTS == 2 && !SKIPS_NAN /* all lanes of a column add distances from one number, without a division for each */
         if (column < columns)
-            acc = fold_part<Rows, Padded>(p, s, at, row, end);
-        for (uint32 d = 1; d < parts; d *= 2) {
-            acc_t next = from_above(acc, d);
-            if ((part & (2 * d - 1)) == 0)
-                acc = combine(acc, next);
-        }
+            sum.begin(staged_element<Padded>(s.x, s.shift_x + at));
+#endif
+        if (column < columns)
+            add_part<Rows, Padded>(p, s, at, row, end, sum);
+        const result_t result = result_of_parts(sum, part, parts, p.extent);
         if (part == 0 && column < columns)
-            store(out + column, lower(acc, p.extent, 0));
+            store(out + column, result);
     }
 }
 
@@ -135,6 +177,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) fold_slabs(slabs_args p) 
     __shared__ alignas(16) uint8 memory[1 + HAS_SECOND][STAGED];
     const uint64 slab = (uint64)p.extent * p.inner;
     const bool is_padded = sizeof(in_t) >= 4 || p.is_padded; /* wide elements always: any of f32 took 1.06 of the time */
+    prepare_powers();
     flight x, y;
     auto load_tile = [&](uint64 number) {
         if (number >= p.tiles)

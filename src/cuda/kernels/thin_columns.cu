@@ -2,12 +2,12 @@
  * which it loads a few at a time. Its columns are those whose results begin with an aligned vector, so that results are
  * written whole; the rows begin anywhere. */
 
-enum { THIN = 4 /* rows that are loaded at a time; the rest are two or one */ };
-
 template <int Width> struct thin_columns {
     typedef few<result_t, Width> thin_results;
     typedef choice_of_lanes<Width, COLUMN_PACKS && Width % 4 == 0> kept;
     typedef typename kept::type lane;
+    /* Rows that are loaded at a time; of the rest, four and what is left. */
+    enum { THIN = Width * sizeof(in_t) > 8 || HAS_SECOND ? 4 : 8 };
     enum { LANES = kept::COUNT, UNIT = sizeof(thin_results) < 32 ? (int)sizeof(thin_results) : 32 };
 
     const columns_args &p;
@@ -89,10 +89,17 @@ template <int Width> struct thin_columns {
 #pragma unroll 1
         for (; row + THIN <= extent; row += THIN)
             add_rows<Loaded, THIN>(row, lanes);
-        if (extent & 2)
+        if (THIN > 4 && row + 4 <= extent) {
+            add_rows<Loaded, 4>(row, lanes);
+            row += 4;
+        }
+        const uint32 rest = extent - row;
+        if (rest == 3)
+            add_rows<Loaded, 3>(row, lanes);
+        else if (rest == 2)
             add_rows<Loaded, 2>(row, lanes);
-        if (extent & 1)
-            add_rows<Loaded, 1>(extent - 1, lanes);
+        else if (rest == 1)
+            add_rows<Loaded, 1>(row, lanes);
     }
     /* Words, and the columns that a slab's first and last threads have too many, may reach into other rows, but not out
      * of the array. */
@@ -167,6 +174,7 @@ template <int Width> struct thin_columns {
 
 template <int Width> inline void fold_thin(const columns_args &p) {
     const uint64 all = p.outer * p.panels;
+    prepare_powers();
     for (uint64 first = blockIdx.x * (uint64)BLOCK; first < all; first += gridDim.x * (uint64)BLOCK) {
         const thin_columns<Width> mine(p, first + threadIdx.x);
         typename thin_columns<Width>::lane lanes[thin_columns<Width>::LANES];

@@ -1,15 +1,15 @@
 /* Sums of a tile's elements up to each of its vectors, of operators that can be undone: integers' sums, counts, exclusive
  * or, and variances of narrow integers. A segment is then what is up to its end less what is up to its beginning, so an
  * element costs the same wherever segments begin, and a segment is one thread's. Integers wrap, so nothing is lost. */
-#if DIFFERENCES
+#if HAS_SUMS
 enum { A_VECTOR = 16 / sizeof(in_t), TILE_VECTORS = TILE / A_VECTOR, ITEM_BITS = 8 * sizeof(in_t) };
 
 /* Starts to copy the block's tile as it lies in memory: with what precedes it in its first vector, which every difference
- * leaves out. Returns how many elements precede it. Vectors that are not wholly the array's are copied one element at a
+ * leaves out. Returns how many elements precede it, which is none where a result would show how parts lie. Vectors that are not wholly the array's are copied one element at a
  * time. */
 inline uint32 fetch_as_it_lies(const groups_args &p, const tile &t) {
     const in_t *from = p.x + t.first;
-    if (!is_aligned(from)) {
+    if (!is_aligned(from) || (HAS_PARTS && ORDER_SHOWS)) {
         fetch(t.x, p.x, p.n, t.first, t.count);
         return 0;
     }
@@ -36,6 +36,22 @@ inline uint32 fetch_as_it_lies(const groups_args &p, const tile &t) {
     return skew;
 }
 
+/* Starts to copy the block's tile. */
+template <class Sums> inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, Sums &s) {
+    const uint64 first = number * TILE;
+    const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, x, x};
+    const uint32 skew = fetch_as_it_lies(p, t);
+    close_copies();
+    if (threadIdx.x == 0) {
+        s.skew = skew;
+        s.last = 0;
+    }
+    return t;
+}
+
+#endif
+
+#if DIFFERENCES
 #if DIFFERENCES == OF_MOMENTS
 struct tile_sum : integer_sums {
     enum { WORDS = 1 + sizeof(square_t) / 4 };
@@ -53,11 +69,11 @@ struct tile_sum : integer_sums {
         for (int w = 0; w < 4; w++)
             add_word<in_t>(words[w]);
     }
-    acc_t accumulator(uint32 count) const {
+    acc_t accumulator(const tile &, uint32 count) const {
         return moments<acc_t>(count);
     }
-    result_t result(uint32 count, uint64) const {
-        return variance_of(0, spread(count), small_number(count));
+    result_t result(const tile &, uint32 begin, uint32 end) const {
+        return variance_of(0, spread(end - begin), small_number(end - begin));
     }
 };
 #else
@@ -107,13 +123,13 @@ struct tile_sum {
     void add_vector(const uint32 *words) {
         add_words<in_t>(words);
     }
-    acc_t accumulator(uint32 count) const {
+    acc_t accumulator(const tile &, uint32 count) const {
         lane_t lane;
         lane.a0 = DIFFERENCES != OF_FLAGS ? all : IS_ALL ? all == (value)count : all != 0;
         return widen(lane);
     }
-    result_t result(uint32 count, uint64 first) const {
-        return lower(accumulator(count), count, first);
+    result_t result(const tile &t, uint32 begin, uint32 end) const {
+        return lower(accumulator(t, end - begin), end - begin, t.first + begin);
     }
 };
 #endif
@@ -166,20 +182,14 @@ struct tile_sums {
         sum.subtract(up_to(t, begin));
         return sum;
     }
-};
-
-/* Starts to copy the block's tile. */
-inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, tile_sums &s) {
-    const uint64 first = number * TILE;
-    const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, x, x};
-    const uint32 skew = fetch_as_it_lies(p, t);
-    close_copies();
-    if (threadIdx.x == 0) {
-        s.skew = skew;
-        s.last = 0;
+    /* The same for each lane of a warp but the first, where the lane before it ends where it begins. */
+    tile_sum of_lane(const tile &t, uint32, uint32 end) const {
+        tile_sum sum = up_to(t, end < t.count ? end : t.count);
+        const tile_sum before = from_below(sum, 1);
+        sum.subtract(before);
+        return sum;
     }
-    return t;
-}
+};
 
 /* Fills it. All threads of the block call this; it is known after the next barrier. */
 inline void add_up_tile(tile_sums &s, const tile &t) {

@@ -78,23 +78,45 @@ struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
 static_assert(sizeof(entry) == ENTRY_BYTES);
 
 #if IN_ACCESSES
+/* An accumulator as words: without what lies between a value of up to 4 bytes and its index. */
+template <class A> constexpr bool is_apart() {
+    if constexpr (IS_INDEXED)
+        return sizeof(A::a0) <= 4 && sizeof(A::a1) == 8;
+    return false;
+}
+template <class A> inline void words_of(const A &acc, uint32 *words) {
+    if constexpr (is_apart<A>()) {
+        memcpy(words, &acc.a0, sizeof acc.a0);
+        memcpy(words + 1, &acc.a1, sizeof acc.a1);
+    } else {
+        memcpy(words, &acc, sizeof acc);
+    }
+}
+template <class A> inline A of_words(const uint32 *words) {
+    A acc;
+    if constexpr (is_apart<A>()) {
+        memcpy(&acc.a0, words, sizeof acc.a0);
+        memcpy(&acc.a1, words + 1, sizeof acc.a1);
+    } else {
+        memcpy(&acc, words, sizeof acc);
+    }
+    return acc;
+}
 /* A record as words. */
-enum { ACCESSES = ENTRY_BYTES / 16, START_WORD = (sizeof(acc_t) + 3) / 4 };
+enum { ACCESSES = ENTRY_BYTES / 16, START_WORD = is_apart<acc_t>() ? 3 : (sizeof(acc_t) + 3) / 4 };
 static_assert(START_WORD + 2 * NEEDS_START <= 3 * ACCESSES);
 inline uint32 tag_of(const uint32 *access) {
     return access[0] ^ access[1] ^ access[2] ^ access[3];
 }
 inline record record_of(const uint32 (*word)[4]) {
     uint32 words[3 * ACCESSES];
-    acc_t acc;
     uint64 start = 0;
 #pragma unroll
     for (int w = 0; w < 3 * ACCESSES; w++)
         words[w] = word[w / 3][w % 3];
-    memcpy(&acc, words, sizeof acc);
     if (NEEDS_START)
         start = words[START_WORD] | (uint64)words[NEEDS_START ? START_WORD + 1 : 0] << 32;
-    return record::of(acc, tag_of(word[0]) & HEAD_BIT, start);
+    return record::of(of_words<acc_t>(words), tag_of(word[0]) & HEAD_BIT, start);
 }
 #endif
 
@@ -109,7 +131,7 @@ inline void publish(entry *e, const record &r, uint32 tag) {
         store_relaxed(e, word[0], word[1], word[2], word[3]);
 #elif IN_ACCESSES
     uint32 words[3 * ACCESSES] = {};
-    memcpy(words, &r.acc, sizeof(acc_t));
+    words_of(r.acc, words);
     if (NEEDS_START) {
         words[START_WORD] = (uint32)r.start();
         words[NEEDS_START ? START_WORD + 1 : 0] = (uint32)(r.start() >> 32);
@@ -128,6 +150,24 @@ inline void publish(entry *e, const record &r, uint32 tag) {
 #endif
 }
 
+/* Scans of all values with small sums clear nothing before: the sums of the first wave are handed over with marks
+ * (hand_over.cu), and then each block has cleared its entries of the other waves. */
+#define FIRST_BY_MARKS (GROUPS == ALL && IN_ONE_ACCESS && !HAS_BATONS && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
+#if FIRST_BY_MARKS
+inline hand_overs *first_wave(const entry *entries) {
+    return (hand_overs *)((uint8 *)entries - HAND_OVERS_BYTES - gridDim.x * HANDED_BYTES);
+}
+/* By a warp; what it stores after this others see after the clearing. */
+inline void clear_entries(entry *entries, uint64 waves) {
+    for (uint32 wave = threadIdx.x % WARP; wave < waves; wave += WARP)
+#pragma unroll
+        for (int at = 0; at < ENTRY_BYTES; at += 8)
+            store_relaxed((uint8 *)(entries + (uint64)wave * gridDim.x + blockIdx.x) + at, 0, 0);
+    __threadfence();
+    __syncwarp();
+}
+#endif
+
 /* Entries that are Step apart, read at once, so that their delays overlap. */
 template <int Many, int Step = WARP> struct batch_of {
     enum { MANY = Many, ALL_THERE = (1 << MANY) - 1 };
@@ -141,18 +181,17 @@ template <int Many, int Step = WARP> struct batch_of {
 #endif
     uint32 there = 0; /* a bit for each entry that has been read and had the tag */
 
-    /* Tries to read the entries first, first + Step ... before 'end' that have not arrived yet. Returns whether all
-     * have. */
-    bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
+    /* Tries to read the entries *at(k), of those that is_one(k), which have not arrived yet. Returns whether all have. */
+    template <class At, class IsOne> bool try_read(At at, IsOne is_one, uint32 tag) {
         if (there == ALL_THERE)
             return true;
 #if IN_ONE_ACCESS
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
-            const entry *from = entries + first + k * Step;
-            uint32 *w = word[k];
-            if (there >> k & 1 || first + k * Step >= end)
+            if (there >> k & 1 || !is_one(k))
                 continue;
+            const entry *from = at(k);
+            uint32 *w = word[k];
             if (SLOT_BYTES == 4)
                 load_relaxed(from, w[0], w[1]);
             else
@@ -161,18 +200,18 @@ template <int Many, int Step = WARP> struct batch_of {
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
             const uint32 *w = word[k];
-            bool has_tag = first + k * Step >= end || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
-                                                       (SLOT_BYTES == 4 || w[ENTRY_BYTES / 4 - 1] == tag));
+            bool has_tag = !is_one(k) || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
+                                      (SLOT_BYTES == 4 || w[ENTRY_BYTES / 4 - 1] == tag));
             there |= (uint32)has_tag << k;
         }
 #elif IN_ACCESSES
 #pragma unroll
         for (int k = 0; k < MANY; k++)
-            if (!(there >> k & 1) && first + k * Step < end)
+            if (!(there >> k & 1) && is_one(k))
 #pragma unroll
                 for (int a = 0; a < ACCESSES; a++) {
                     uint32 *w = word[k][a];
-                    load_relaxed(entries[first + k * Step].word[a], w[0], w[1], w[2], w[3]);
+                    load_relaxed(at(k)->word[a], w[0], w[1], w[2], w[3]);
                 }
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
@@ -180,18 +219,23 @@ template <int Many, int Step = WARP> struct batch_of {
 #pragma unroll
             for (int a = 1; a < ACCESSES; a++)
                 has_tags &= tag_of(word[k][a]) == tag;
-            there |= (uint32)(has_tags || first + k * Step >= end) << k;
+            there |= (uint32)(has_tags || !is_one(k)) << k;
         }
 #else
-        if (first >= end) {
+        if (!is_one(0)) {
             there = 1;
         } else if (!there) {
-            there = load_acquire(&entries[first].tag) == tag;
+            there = load_acquire(&at(0)->tag) == tag;
             if (there)
-                whole = entries[first].what.read();
+                whole = at(0)->what.read();
         }
 #endif
         return there == ALL_THERE;
+    }
+    /* The same for the entries first, first + Step ... before 'end'. */
+    bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
+        return try_read([=](int k) { return entries + first + k * Step; },
+                        [=](int k) { return first + k * Step < end; }, tag);
     }
     record get(int k) const {
 #if IN_ONE_ACCESS
@@ -329,13 +373,13 @@ inline acc_t fold_warp(acc_t sum) {
 
 #if COMMUTES
 /* Each lane's share of entries [from, end) of a batch that begins with entry 'at', from the last head among them on. */
-inline record share_of_batch(const batch &few, uint32 at, uint32 from, uint32 end) {
+template <class Batch> inline record share_of_batch(const Batch &few, uint32 at, uint32 from, uint32 end) {
     uint32 lane = threadIdx.x % WARP;
     bool found = false;
     uint64 start = 0;
     if (GROUPS != ALL) {
 #pragma unroll
-        for (int k = 0; k < batch::MANY; k++) {
+        for (int k = 0; k < Batch::MANY; k++) {
             uint32 index = at + k * WARP;
             bool is_head = index + lane >= from && index + lane < end && few.get(k).has_head();
             uint32 heads = __ballot_sync(ALL_LANES, is_head);
@@ -350,27 +394,39 @@ inline record share_of_batch(const batch &few, uint32 at, uint32 from, uint32 en
 #if IS_LOGSUMEXP || MOMENTS
     few_sums sums;
 #pragma unroll
-    for (int k = 0; k < batch::MANY; k++)
+    for (int k = 0; k < Batch::MANY; k++)
         if (is_in(k))
             sums.see(few.get(k).acc);
 #pragma unroll
-    for (int k = 0; k < batch::MANY; k++)
+    for (int k = 0; k < Batch::MANY; k++)
         if (is_in(k))
             sums.add(few.get(k).acc);
     const acc_t sum = sums.get();
 #else
     acc_t sum = identity_as<acc_t>();
 #pragma unroll
-    for (int k = 0; k < batch::MANY; k++)
+    for (int k = 0; k < Batch::MANY; k++)
         if (is_in(k))
             sum = combine(sum, few.get(k).acc);
 #endif
     return record::of(sum, found, start);
 }
-inline record fold_batch(const batch &few, uint32 at, uint32 end) {
+template <class Batch> inline record fold_batch(const Batch &few, uint32 at, uint32 end) {
     record share = share_of_batch(few, at, 0, end);
     share.acc = fold_warp(share.acc);
     return share;
+}
+#endif
+
+#if !COMMUTES
+/* As add_batch() of a warp's entries, one for each lane. */
+inline void add_in_order(const record &of_lane, uint32 at, record *base, record *before) {
+    const record sum = scan_warp(of_lane);
+    if (at < blockIdx.x) {
+        const uint32 last = blockIdx.x - at - 1;
+        *before = join(*base, from_lane(sum, last < WARP ? last : WARP - 1));
+    }
+    *base = join(*base, from_lane(sum, WARP - 1));
 }
 #endif
 
@@ -393,15 +449,46 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
     for (int k = 0; k < batch::MANY; k++, at += WARP) {
         if (at >= needed)
             break;
-        record sum = scan_warp(at + lane < needed ? few.get(k) : record::nothing());
-        if (at < blockIdx.x) {
-            uint32 last = blockIdx.x - at - 1;
-            *before = join(*base, from_lane(sum, last < WARP ? last : WARP - 1));
-        }
-        *base = join(*base, from_lane(sum, WARP - 1));
+        add_in_order(at + lane < needed ? few.get(k) : record::nothing(), at, base, before);
     }
 #endif
 }
+
+#if FIRST_BY_MARKS
+/* Adds up the needed entries of the first wave. What is read after this is what others have stored before they handed
+ * over, or later. */
+inline void add_first_wave(const entry *all, uint32 needed, record *base, record *before) {
+    constexpr uint32 TOGETHER = COMMUTES ? (uint32)batch::MANY : 1;
+    const uint32 lane = threadIdx.x % WARP;
+    acc_t low_and_whole[2] = {identity_as<acc_t>(), identity_as<acc_t>()};
+#pragma unroll 1
+    for (uint32 at = 0; at < needed; at += TOGETHER * WARP) {
+        const uint32 first = at + lane;
+        acc_t sum[TOGETHER];
+#pragma unroll
+        for (uint32 u = 0; u < TOGETHER; u++)
+            sum[u] = identity_as<acc_t>();
+        take_over<false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
+        __syncwarp();
+#if COMMUTES
+#pragma unroll
+        for (uint32 u = 0; u < TOGETHER; u++) {
+            low_and_whole[1] = combine(low_and_whole[1], sum[u]);
+            if (first + u * WARP < blockIdx.x)
+                low_and_whole[0] = combine(low_and_whole[0], sum[u]);
+        }
+#else
+        add_in_order(record::of(sum[0], false, 0), at, base, before);
+#endif
+    }
+#if COMMUTES
+    fold_warps(low_and_whole);
+    *before = record::of(low_and_whole[0], false, 0);
+    *base = record::of(low_and_whole[1], false, 0);
+#endif
+    __threadfence();
+}
+#endif
 
 #if HAS_BATONS
 /* What a messenger gives to the next: the sum before its wave. */
@@ -462,10 +549,17 @@ template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint
         uint32 wave = of_wave + k;
         return all + (uint64)(wave >= Waves ? wave - Waves : wave) * gridDim.x;
     };
+    uint64 turn = 0;
+#if FIRST_BY_MARKS
+    record before_first = record::nothing();
+    add_first_wave(all, needed_of(0), &base, &before_first);
+    tell(turn++, before_first);
+    of_wave++;
+#endif
 #pragma unroll
     for (int k = 0; k < AHEAD - 1; k++)
-        few[k].try_read(entries_ahead(k), lane, needed_of(k), k + 1);
-    for (uint64 turn = 0; turn < turns; turn++) {
+        few[k].try_read(entries_ahead(k), lane, needed_of(turn + k), (uint32)turn + k + 1);
+    for (; turn < turns; turn++) {
         uint32 needed = needed_of(turn), tag = (uint32)turn + 1;
         few[AHEAD - 1].there = 0;
         few[AHEAD - 1].try_read(entries_ahead(AHEAD - 1), lane, needed_of(turn + AHEAD - 1), tag + AHEAD - 1);

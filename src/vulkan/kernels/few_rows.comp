@@ -1,10 +1,22 @@
-/* Columns of few rows: a thread has COLUMNS_A_THREAD neighbours of them, whose results are stored together. Elements
- * are in no arrays, because drivers may keep arrays in memory. Instead, loops take what comes first, and the rest moves
- * up: unrolled, that costs nothing, and one text of lift_bits() and lower() serves all elements. A text of each took
- * the compiler of SwiftShader all memory (branches.h). */
+/* Columns of few rows: a thread has FEW_COLUMNS neighbours of them, whose results are stored together. Elements are in
+ * no arrays, because drivers may keep arrays in memory. Instead, loops take what comes first, and the rest moves up:
+ * unrolled, that costs nothing, and one text of lift_bits() and lower() serves all elements. A text of each took the
+ * compiler of SwiftShader all memory (branches.h). */
 #if COMMUTES
 
 const uint FEW = 4;
+/* A unit: columns of one vector, if their results take no more than two. Scans keep a value of each, so theirs are few. */
+#define FEW_COLUMNS (IS_SCAN ? COLUMNS_A_THREAD : max(COLUMNS_A_THREAD, min(16u >> IN_LOG, 32u / RESULT)))
+#define FEW_LOG     (IN_LOG + uint(findMSB(FEW_COLUMNS)))
+uvec4 load_unit(address at) {
+    const uint log = FEW_LOG;
+    return log == 4   ? vectors_at(at).vector[0]
+           : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
+                      : uvec4(load_word(at), 0, 0, 0);
+}
+uvec4 load_unit_in_words(address at) {
+    return load_within_words(at, FEW_LOG);
+}
 /* The same columns of each row. Those of a reverse scan come last row first. */
 struct few_vectors {
     uvec4 a, b, c, d;
@@ -19,41 +31,34 @@ struct few_vectors {
         if (p.extent.x > 3)                                                                                            \
             rows.d = load(plus(at, times(apart, 3u)));                                                                 \
     }
-uvec4 load_two_pairs(address at) {
-    return uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
-}
-uvec4 load_four_words(address at) {
-    words_at from = words_at(at);
-    return uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
-}
 uvec4 load_one(address at) {
     return uvec4(load_bits(at, IN_LOG), 0, 0);
 }
 /* Of all columns of a unit or of one. How they are aligned is asked once, as nothing must come between loads. */
 few_vectors load_few(address at, wide apart, bool is_whole) {
-    const uint log = min(IN_LOG + 2, 4);
-    const uint either = at.x | (p.extent.x > 1 ? apart.x : 0);
+    const uint log = FEW_LOG, either = at.x | (p.extent.x > 1 ? apart.x : 0);
     few_vectors rows = few_vectors(uvec4(0), uvec4(0), uvec4(0), uvec4(0));
     if (!is_whole)
         LOAD_FEW(load_one)
     else if ((either & (1u << log) - 1u) == 0)
-        LOAD_FEW(load_whole)
+        LOAD_FEW(load_unit)
     else if (log == 4 && (either & 7u) == 0)
         LOAD_FEW(load_two_pairs)
     else if (log == 4 && (either & 3u) == 0)
         LOAD_FEW(load_four_words)
     else
-        LOAD_FEW(load_in_words)
+        LOAD_FEW(load_unit_in_words)
     return rows;
 }
 
 /* The bytes of a unit's results in a row, 4, 8, 16 or 32 (path.c). */
-#define UNIT_BYTES (COLUMNS_A_THREAD * RESULT)
+#define UNIT_BYTES (FEW_COLUMNS * RESULT)
 struct few_results {
     uvec4 low, high;
 };
-/* The results of one more column, after the others; what is first goes. */
-few_results with_result(few_results r, result_t last) {
+/* The results of one more column, the v-th, after the others; what is first goes. Those of less than a word are gathered
+ * in 'word' until it is full. */
+few_results with_result(few_results r, result_t last, uint v, inout uint word) {
     const uint log = OUT_LOG;
     uvec4 own = uvec4(last.first, last.second);
 #if PER_RESULT == 2
@@ -62,18 +67,22 @@ few_results with_result(few_results r, result_t last) {
     else if (log == 2)
         own.y = own.z;
 #endif
+    if (RESULT == 16)
+        return few_results(r.high, own);
+    if (RESULT == 8)
+        return UNIT_BYTES == 32 ? few_results(uvec4(r.low.zw, r.high.xy), uvec4(r.high.zw, own.xy))
+                                : few_results(uvec4(r.low.zw, own.xy), own);
+    if (RESULT < 4) {
+        word = word >> 8 * RESULT | own.x << 32 - 8 * RESULT;
+        if (((v + 1) * RESULT & 3u) != 0)
+            return r;
+        own.x = word;
+    }
     if (UNIT_BYTES == 32)
-        return RESULT == 8 ? few_results(uvec4(r.low.zw, r.high.xy), uvec4(r.high.zw, own.xy))
-                           : few_results(r.high, own);
+        return few_results(uvec4(r.low.yzw, r.high.x), uvec4(r.high.yzw, own.x));
     if (UNIT_BYTES == 16)
-        r.low = RESULT == 8 ? uvec4(r.low.zw, own.xy) : uvec4(r.low.yzw, own.x);
-    else if (RESULT == 4)
-        r.low.xy = uvec2(r.low.y, own.x);
-    else if (RESULT == 2)
-        r.low.xy = uvec2(r.low.x >> 16 | r.low.y << 16, r.low.y >> 16 | own.x << 16);
-    else
-        r.low.x = r.low.x >> 8 | own.x << 24;
-    return r;
+        return few_results(uvec4(r.low.yzw, own.x), own);
+    return few_results(UNIT_BYTES == 8 ? uvec4(r.low.y, own.xxx) : own, own);
 }
 /* All or only the first one. Rows of a scan may lie apart by no whole vectors. */
 void store_row(address to, few_results r, bool is_whole) {
@@ -97,33 +106,44 @@ void store_row(address to, few_results r, bool is_whole) {
 few_vectors next_rows(few_vectors x) {
     return few_vectors(x.b, x.c, x.d, x.d);
 }
-lifted_t lift_first(uvec4 x, uint row) {
-    return lift_bits(pick(x, 0, IN_LOG), uvec2(0), plus(p.before, row));
+/* The v-th column, if the words before it have gone. */
+lifted_t lift_column(uvec4 x, uint v, uint row) {
+    const uint log = IN_LOG;
+    const uvec2 bits = log >= 2 ? pick(x, 0, log) : uvec2(x.x >> 8 * (v << log & 3u) & (log == 1 ? 65535u : 255u), 0);
+    return lift_bits(bits, uvec2(0), plus(p.before, row));
+}
+uvec4 after_column(uvec4 x, uint v) {
+    if (IN_LOG == 3)
+        return x.zwxy;
+    return (v + 1 << IN_LOG & 3u) == 0 ? x.yzwx : x;
 }
 
 /* Reduces the columns of a unit, or its first one, one after the other, which takes few registers. */
 void fold_few(few_vectors x, wide column, bool is_whole) {
     few_results r = few_results(uvec4(0), uvec4(0));
-    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+    uint word = 0;
+    UNROLLED_LANES for (uint v = 0; v < FEW_COLUMNS; v++) if (is_whole || v == 0) {
         lane_t lane = lane_identity();
         few_vectors left = x;
         UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
             if (k < p.extent.x)
-                lane = added(lane, lift_first(left.a, k));
+                lane = added(lane, lift_column(left.a, v, k));
             left = next_rows(left);
         }
         acc_t acc = widen(lane);
-        if (is_whole || v == 0) {
-            if (given(p.carry))
-                acc = combine(read_slot(p.carry, plus(column, v)), acc);
-            if (given(p.total))
-                write_slot(p.total, plus(column, v), acc);
-        }
-        r = with_result(r, lower(acc, plus(p.before, p.extent), wide(0)));
-        x = few_vectors(next_columns(x.a), next_columns(x.b), next_columns(x.c), next_columns(x.d));
+        if (given(p.carry))
+            acc = combine(read_slot(p.carry, plus(column, v)), acc);
+        if (given(p.total))
+            write_slot(p.total, plus(column, v), acc);
+        const result_t result = lower(acc, plus(p.before, p.extent), wide(0));
+        if (is_whole)
+            r = with_result(r, result, v, word);
+        else if (!given(p.total))
+            store_result(p.out_at, column, result);
+        x = few_vectors(after_column(x.a, v), after_column(x.b, v), after_column(x.c, v), after_column(x.d, v));
     }
-    if (!given(p.total))
-        store_row(plus(p.out_at, times(column, RESULT)), r, is_whole);
+    if (is_whole && !given(p.total))
+        store_row(plus(p.out_at, times(column, RESULT)), r, true);
 }
 
 /* A scan's values of the columns. */
@@ -140,11 +160,13 @@ void scan_few(few_vectors x, address to, wide apart, wide column, bool is_whole)
     UNROLLED_LANES for (uint v = 0; v < each; v++) runs = with_run(runs, base_of(plus(column, is_whole ? v : 0)));
     UNROLLED_LANES for (uint k = 0; k < FEW; k++) if (k < extent) {
         few_results r = few_results(uvec4(0), uvec4(0));
+        uint word = 0;
         UNROLLED_LANES for (uint v = 0; v < each; v++) {
-            const acc_t next = combine(runs.a, acc_of(lift_first(x.a, REVERSE ? extent - 1 - k : k)));
-            r = with_result(r, lower(INCLUSIVE ? next : runs.a, plus(p.before, k + (INCLUSIVE ? 1 : 0)), wide(0)));
+            const acc_t next = combine(runs.a, acc_of(lift_column(x.a, v, REVERSE ? extent - 1 - k : k)));
+            const result_t result = lower(INCLUSIVE ? next : runs.a, plus(p.before, k + (INCLUSIVE ? 1 : 0)), wide(0));
+            r = with_result(r, result, v, word);
             runs = with_run(runs, next);
-            x.a = next_columns(x.a);
+            x.a = after_column(x.a, v);
         }
         store_row(to, r, is_whole);
         to = plus(to, times(apart, RESULT));
@@ -172,7 +194,7 @@ void give_few(wide element, wide column, bool is_whole) {
  * off; their columns are taken one by one. */
 void few_rows() {
     begin_kernel();
-    const uint each = COLUMNS_A_THREAD;
+    const uint each = FEW_COLUMNS;
     for (uint group = group_number(); group < p.panels; group += group_count()) {
         wide unit;
         const wide slab = divided(plus(times(group, BLOCK), THREAD), wide_of(p.width), unit);

@@ -191,32 +191,6 @@ struct tile_items {
     uint heads;  /* a bit for each that begins a group */
 };
 
-/* Whether a tile is in the chunk, and its vectors and those beside them in the array. */
-bool is_inside(scan_tile t) {
-    const uint after = t.count - t.first - GROUP_TILE; /* if it is in the chunk */
-    return t.first + GROUP_TILE <= t.count && t.first + (REVERSE ? t.behind : t.ahead) >= VECTOR &&
-           after + (REVERSE ? t.ahead : t.behind) >= VECTOR;
-}
-/* Of 16 bytes the words that have some of [low, high), from any address. */
-uvec4 load_part(address at, uint low, uint high) {
-    const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift;
-    words_at from = words_at(word_below(at));
-    low += byte;
-    high += byte;
-    const uint w0 = low < 4 && high > low ? from.word[0] : 0, w1 = low < 8 && high > 4 ? from.word[1] : 0;
-    const uint w2 = low < 12 && high > 8 ? from.word[2] : 0, w3 = low < 16 && high > 12 ? from.word[3] : 0;
-    const uint w4 = high > 16 ? from.word[4] : 0;
-    return uvec4(w0, w1, w2, w3) >> shift | uvec4(w1, w2, w3, w4) << 1 << back;
-}
-/* The vector of elements [at, at + VECTOR) of a chunk, as far as they are there. */
-uvec4 load_there(scan_tile t, address array, uint at) {
-    const uint there = elements_there(t, at) << IN_LOG;
-    if (there == 0)
-        return uvec4(0);
-    if (REVERSE)
-        return load_part(minus(element_at(array, t.count - at), 16u), 16 - there, 16);
-    return load_part(element_at(array, at), 0, there);
-}
 /* Nothing must come between the loads of whole tiles. */
 void load_items(scan_tile t, address array, out uvec4 x[MOST_ITEMS / 4]) {
     const uint at = t.first + FIRST_ITEM;
@@ -224,7 +198,7 @@ void load_items(scan_tile t, address array, out uvec4 x[MOST_ITEMS / 4]) {
     if (t.first + GROUP_TILE <= t.count && (from.x & 15u) == 0) {
         UNROLLED_LANES for (uint v = 0; v < ITEM_VECTORS; v++)
             x[v] = vectors_at(from).vector[v];
-    } else if (ANYWHERE && is_inside(t)) {
+    } else if (ANYWHERE && is_inside(t, GROUP_TILE)) {
         vectors_at aligned = vectors_at(address(from.x & ~15u, from.y));
         uvec4 low = aligned.vector[0];
         UNROLLED_LANES for (uint v = 0; v < ITEM_VECTORS; v++) {
@@ -305,7 +279,7 @@ void put_result(item_layout lie, uint bytes, uint k, result_t r, address out_at,
         if (!ANYWHERE)
             vectors_at(out_at).vector[place >> 4] = words;
         else if (!exchanging)
-            store_vector(to, words);
+            store_results(to, words);
         else if (place < 16)
             first_words = words;
         else

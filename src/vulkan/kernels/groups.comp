@@ -224,7 +224,7 @@ bool is_by_teams() {
 
 void fold_groups() {
     begin_kernel();
-    if (!BY_KEYS && (CONTROL.refused != 0 || is_by_teams()))
+    if (!BY_KEYS && CONTROL.refused != 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const record_t sum = fold_after_last_head(chunk);

@@ -1,24 +1,6 @@
 /* Reductions down few columns, which units of reduce.comp do not fit, and the first pass of scans down these. */
 #if COMMUTES
 
-/* COLUMNS_A_THREAD neighbouring elements, which begin where as many bytes do, or anywhere. */
-uvec4 load_whole(address at) {
-    const uint log = min(IN_LOG + 2, 4);
-    return log == 4   ? vectors_at(at).vector[0]
-           : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
-                      : uvec4(load_word(at), 0, 0, 0);
-}
-uvec4 load_in_words(address at) {
-    return load_within_words(at, min(IN_LOG + 2, 4));
-}
-
-/* The columns after the first one. */
-uvec4 next_columns(uvec4 x) {
-    if (IN_LOG >= 2)
-        return IN_LOG == 3 ? x.zwxy : x.yzwx;
-    return IN_LOG == 1 ? uvec4(x.x >> 16 | x.y << 16, x.y >> 16, 0, 0) : uvec4(x.x >> 8, 0, 0, 0);
-}
-
 /* Some elements of a chunk that are not in whole units: of the thread's column. */
 acc_t add_apart(acc_t acc, wide first, wide row, uint begin, uint end) {
     const uint inner = p.inner.x;
@@ -32,58 +14,16 @@ acc_t add_apart(acc_t acc, wide first, wide row, uint begin, uint end) {
 }
 
 #if MOST_COLUMNS > 1
-/* A thread's units that are on their way, and what it has of each column. These are no arrays, because drivers may keep
- * arrays in memory: loops take what comes first, and the rest moves up. */
-struct units_t {
-    uvec4 a, b, c, d, e, f, g, h;
-};
-#if CHOOSES
-struct narrow_lane {
-    VALUE best;
-    uint found; /* the unit that has it, or the first */
-};
-narrow_lane narrow_identity() {
-    return narrow_lane(last_value(), THREAD);
-}
-void add_narrow(inout narrow_lane lane, uvec4 x, uint unit) {
-    const VALUE value = value_of_bits(pick(x, 0, IN_LOG));
-    if (goes_before(value, lane.best))
-        lane = narrow_lane(value, unit);
-}
-acc_t narrow_result(narrow_lane lane, stretch s, uint ahead, uint v) {
-    const uint e = lane.found * COLUMNS_A_THREAD + v;
-    return acc_of(lift_bits(load_bits(element_at(s.x, e), IN_LOG), uvec2(0), plus(s.before, (ahead + e) / p.inner.x)));
-}
-#else
-#define narrow_lane     lane_t
-#define narrow_identity lane_identity
-void add_narrow(inout lane_t lane, uvec4 x, uint unit) {
-    lane = added(lane, lift_bits(pick(x, 0, IN_LOG), uvec2(0), wide(0)));
-}
-acc_t narrow_result(lane_t lane, stretch s, uint ahead, uint v) {
-    return widen(lane);
-}
-#endif
-struct narrow_lanes {
-    narrow_lane a, b, c, d;
-};
-narrow_lanes no_lanes() {
-    return narrow_lanes(narrow_identity(), narrow_identity(), narrow_identity(), narrow_identity());
-}
-narrow_lanes with_lane(narrow_lanes l, narrow_lane last) {
-    return COLUMNS_A_THREAD == 4 ? narrow_lanes(l.b, l.c, l.d, last) : narrow_lanes(l.b, last, l.c, l.d);
-}
-void add_unit(inout narrow_lanes lanes, uvec4 x, uint unit) {
-    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
-        narrow_lane lane = lanes.a;
-        add_narrow(lane, x, unit);
-        lanes = with_lane(lanes, lane);
-        x = next_columns(x);
-    }
-}
 void combine_lanes(narrow_lanes lanes, stretch s, uint ahead, inout acc_t acc[MOST_COLUMNS]) {
     UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
-        acc[v] = combine(acc[v], narrow_result(lanes.a, s, ahead, v));
+#if CHOOSES
+        const uint e = lanes.a.found * COLUMNS_A_THREAD + v;
+        const wide row = plus(s.before, (ahead + e) / p.inner.x);
+        const acc_t own = acc_of(lift_bits(load_bits(element_at(s.x, e), IN_LOG), uvec2(0), row));
+#else
+        const acc_t own = widen(lanes.a);
+#endif
+        acc[v] = combine(acc[v], own);
         lanes = with_lane(lanes, lanes.a);
     }
 }
@@ -102,20 +42,20 @@ units_t load_units(address first, uint unit, uint threads, uint count) {
 
 /* Every 'threads'-th unit of a stretch, before which 'ahead' elements lie. */
 void fold_units(stretch s, uint threads, uint ahead, inout acc_t acc[MOST_COLUMNS]) {
-    narrow_lanes lanes = no_lanes();
+    narrow_lanes lanes = lanes_from(THREAD);
     uint held = 0;
     for (uint unit = THREAD; unit < s.count; unit += 8 * threads) {
         units_t x = load_units(s.x, unit, threads, s.count);
         held += 8;
         if (CHOOSES == 0 && held > LANE_LIMIT) {
             combine_lanes(lanes, s, ahead, acc);
-            lanes = no_lanes();
+            lanes = lanes_from(THREAD);
             held = 8;
         }
         UNROLLED_LANES for (uint u = 0; u < 8; u++) {
             if (unit + u * threads < s.count)
-                add_unit(lanes, x.a, unit + u * threads);
-            x = units_t(x.b, x.c, x.d, x.e, x.f, x.g, x.h, x.h);
+                add_unit(lanes, x.a, x.a, unit + u * threads, wide(0));
+            x = next_units(x);
         }
     }
     if (THREAD < s.count)

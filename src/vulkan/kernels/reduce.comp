@@ -93,9 +93,13 @@ VALUE first_of_vector(uvec4 x) {
 #endif
 
 /* Neighbouring threads, of which this is 'part' of 'parts', a power of two, load neighbouring vectors. Monoids that
- * choose an element remember only the vector that has it, and read that again at the end. */
-acc_t fold_vectors(stretch s, uint part, uint parts) {
-    const uint log = IN_LOG, vector = 16u >> log, vectors = s.count / vector, step = parts * UNROLL;
+ * choose an element remember only the vector that has it, and read that again at the end. Elements before the first vector
+ * that lies as loads want it are taken with those after the last one. */
+acc_t fold_vectors(stretch all, uint part, uint parts) {
+    const uint log = IN_LOG, vector = 16u >> log, lead = 0u - all.x.x & 15u;
+    const uint ahead = (lead & (1u << log) - 1u) == 0 ? min(lead >> log, all.count) : 0;
+    const stretch s = stretch(element_at(all.x, ahead), element_at(all.y, ahead), all.count - ahead, plus(all.before, ahead));
+    const uint vectors = s.count / vector, step = parts * UNROLL;
     sum total = empty_sum();
     uvec4 x[UNROLL], y[UNROLL];
     uint next = part; /* vector of this thread */
@@ -139,10 +143,12 @@ acc_t fold_vectors(stretch s, uint part, uint parts) {
             if (u < left)
                 add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
     }
-    expect(total, vector);
-    for (uint i = vectors * vector + part; i < s.count; i += parts) /* less than a vector */
-        total.lane = added(total.lane, lift_bits(load_bits(element_at(s.x, i), log), load_partner(element_at(s.y, i)),
-                                                 plus(s.before, i)));
+    expect(total, 2 * vector);
+    for (uint k = part; k < all.count - vectors * vector; k += parts) { /* less than two vectors */
+        const uint i = k < ahead ? k : k + vectors * vector;
+        total.lane = added(total.lane, lift_bits(load_bits(element_at(all.x, i), log),
+                                                 load_partner(element_at(all.y, i)), plus(all.before, i)));
+    }
     return combine(total.acc, widen(total.lane));
 }
 
@@ -150,139 +156,164 @@ acc_t fold_vectors(stretch s, uint part, uint parts) {
 
 /* Neighbouring columns in a thread. */
 #define COLUMNS_A_THREAD (IN_LOG == 3 ? 2u : 4u)
-#if COMMUTES && MOST_COLUMNS > 1
+/* COLUMNS_A_THREAD neighbouring elements, which begin where as many bytes do, or lesser parts of them, or anywhere. */
+uvec4 load_whole(address at) {
+    const uint log = min(IN_LOG + 2, 4);
+    return log == 4   ? vectors_at(at).vector[0]
+           : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
+                      : uvec4(load_word(at), 0, 0, 0);
+}
+uvec4 load_two_pairs(address at) {
+    return uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
+}
+uvec4 load_four_words(address at) {
+    words_at from = words_at(at);
+    return uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
+}
+uvec4 load_in_words(address at) {
+    return load_within_words(at, min(IN_LOG + 2, 4));
+}
 uvec4 load_columns(address at) {
     if (IN_LOG >= 2)
         return load_vector(at);
     return uvec4(load_bits(at, IN_LOG + 2), 0, 0);
 }
 
-/* The columns in the first 'count' of UNROLL rows, which lie 'apart'. How they are aligned is asked once. The kernel of
- * all shapes keeps its loads, as reductions of rows depend on its text: it has one column a thread, or those of scans. */
-void load_columns(address at, wide apart, uint count, out uvec4 x[UNROLL]) {
+/* The columns after the first one. */
+uvec4 next_columns(uvec4 x) {
+    if (IN_LOG >= 2)
+        return IN_LOG == 3 ? x.zwxy : x.yzwx;
+    return IN_LOG == 1 ? uvec4(x.x >> 16 | x.y << 16, x.y >> 16, 0, 0) : uvec4(x.x >> 8, 0, 0, 0);
+}
+
+#if COMMUTES && MOST_COLUMNS > 1
+/* A thread's units, each of COLUMNS_A_THREAD elements, that are on their way, and what it has of each column. These are
+ * no arrays, because drivers may keep arrays in memory: loops take what comes first, and the rest moves up. */
+struct units_t {
+    uvec4 a, b, c, d, e, f, g, h;
+};
+units_t next_units(units_t x) {
+    return units_t(x.b, x.c, x.d, x.e, x.f, x.g, x.h, x.h);
+}
+#if CHOOSES
+struct narrow_lane {
+    VALUE best;
+    uint found; /* the unit that has it, or the first */
+};
+narrow_lane lane_from(uint unit) {
+    return narrow_lane(last_value(), unit);
+}
+void add_narrow(inout narrow_lane lane, uvec4 x, uvec4 y, uint unit, wide number) {
+    const VALUE value = value_of_bits(pick(x, 0, IN_LOG));
+    if (goes_before(value, lane.best))
+        lane = narrow_lane(value, unit);
+}
+#else
+#define narrow_lane lane_t
+narrow_lane lane_from(uint unit) {
+    return lane_identity();
+}
+void add_narrow(inout lane_t lane, uvec4 x, uvec4 y, uint unit, wide number) {
+    lane = added(lane, lift_bits(pick(x, 0, IN_LOG), TWO_INPUTS ? pick(y, 0, IN_LOG) : uvec2(0), number));
+}
+#endif
+struct narrow_lanes {
+    narrow_lane a, b, c, d;
+};
+narrow_lanes lanes_from(uint unit) {
+    return narrow_lanes(lane_from(unit), lane_from(unit), lane_from(unit), lane_from(unit));
+}
+narrow_lanes with_lane(narrow_lanes l, narrow_lane last) {
+    return COLUMNS_A_THREAD == 4 ? narrow_lanes(l.b, l.c, l.d, last) : narrow_lanes(l.b, last, l.c, l.d);
+}
+void add_unit(inout narrow_lanes lanes, uvec4 x, uvec4 y, uint unit, wide number) {
+    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+        narrow_lane lane = lanes.a;
+        add_narrow(lane, x, y, unit, number);
+        lanes = with_lane(lanes, lane);
+        x = next_columns(x);
+        if (TWO_INPUTS)
+            y = next_columns(y);
+    }
+}
+
+/* Eight rows, 'apart' from each other, of which 'left' come after the first; the last one in place of the others. How
+ * they are aligned is asked once, as nothing must come between loads. */
+#define NEXT_ROW(k) at = left >= (k) ? plus(at, apart) : at;
+#define LOAD_ROWS(load)                                                                                                \
+    {                                                                                                                  \
+        x.a = load(at);                                                                                                \
+        NEXT_ROW(1)                                                                                                    \
+        x.b = load(at);                                                                                                \
+        NEXT_ROW(2)                                                                                                    \
+        x.c = load(at);                                                                                                \
+        NEXT_ROW(3)                                                                                                    \
+        x.d = load(at);                                                                                                \
+        NEXT_ROW(4)                                                                                                    \
+        x.e = load(at);                                                                                                \
+        NEXT_ROW(5)                                                                                                    \
+        x.f = load(at);                                                                                                \
+        NEXT_ROW(6)                                                                                                    \
+        x.g = load(at);                                                                                                \
+        NEXT_ROW(7)                                                                                                    \
+        x.h = load(at);                                                                                                \
+    }
+units_t load_rows_of_units(address at, wide apart, uint left) {
     const uint log = min(IN_LOG + 2, 4), either = at.x | apart.x;
-    if ((either & (1u << log) - 1u) == 0) {
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            if (u < count)
-                x[u] = log == 4   ? vectors_at(at).vector[0]
-                       : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
-                                  : uvec4(load_word(at), 0, 0, 0);
-            at = plus(at, apart);
-        }
-    } else if (log == 4 && (either & 7u) == 0) {
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            if (u < count)
-                x[u] = uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
-            at = plus(at, apart);
-        }
-    } else if (log == 4 && (either & 3u) == 0) {
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            words_at from = words_at(at);
-            if (u < count)
-                x[u] = uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
-            at = plus(at, apart);
-        }
-    } else {
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            if (u < count)
-                x[u] = load_within_words(at, log);
-            at = plus(at, apart);
-        }
+    units_t x;
+    if ((either & (1u << log) - 1u) == 0)
+        LOAD_ROWS(load_whole)
+    else if (log == 4 && (either & 7u) == 0)
+        LOAD_ROWS(load_two_pairs)
+    else if (log == 4 && (either & 3u) == 0)
+        LOAD_ROWS(load_four_words)
+    else
+        LOAD_ROWS(load_in_words)
+    return x;
+}
+
+/* Adds the lanes of a stretch's columns to accumulators. */
+void combine_rows(narrow_lanes lanes, stretch s, inout acc_t acc[MOST_COLUMNS]) {
+    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+#if CHOOSES
+        const address chosen = plus(plus(s.x, times(shifted_up(p.inner, IN_LOG), lanes.a.found)), v << IN_LOG);
+        const acc_t own = acc_of(lift_bits(load_bits(chosen, IN_LOG), uvec2(0), plus(s.before, lanes.a.found)));
+#else
+        const acc_t own = widen(lanes.a);
+#endif
+        acc[v] = combine(acc[v], own);
+        lanes = with_lane(lanes, lanes.a);
     }
 }
 
 /* Every 'parts'-th row from 'part' on. */
-void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS]) {
-    const uint log = IN_LOG;
-    const wide row_bytes = shifted_up(p.inner, log), apart = times(row_bytes, parts);
-    lane_t lane[MOST_COLUMNS];
+void fold_columns(stretch s, uint part, uint parts, inout acc_t acc[MOST_COLUMNS]) {
+    const wide row_bytes = shifted_up(p.inner, IN_LOG), apart = times(row_bytes, parts);
+    narrow_lanes lanes = lanes_from(part);
     uint held = 0;
-    UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++) {
-        acc[v] = identity();
-        lane[v] = lane_identity();
-    }
-    uint row = part;
     wide at = times(row_bytes, part);
-#if CHOOSES
-    VALUE best[MOST_COLUMNS];
-    uint rows = 0, found[MOST_COLUMNS];
-    UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++) {
-        best[v] = last_value();
-        found[v] = 0;
-    }
-#endif
-    for (; row + (UNROLL - 1) * parts < s.count; row += UNROLL * parts) {
-        uvec4 x[UNROLL], y[UNROLL];
-        if (ALONG_COLUMNS) {
-            load_columns(plus(s.x, at), apart, UNROLL, x);
+    for (uint row = part; row < s.count; row += 8 * parts) {
+        const uint left = (s.count - row - 1) / parts;
+        units_t x = load_rows_of_units(plus(s.x, at), apart, left), y = x;
+        if (TWO_INPUTS)
+            y = load_rows_of_units(plus(s.y, at), apart, left);
+        at = plus(at, times(apart, 8));
+        held += 8;
+        if (CHOOSES == 0 && held > LANE_LIMIT) {
+            combine_rows(lanes, s, acc);
+            lanes = lanes_from(part);
+            held = 8;
+        }
+        UNROLLED_LANES for (uint u = 0; u < 8; u++) {
+            if (u <= left)
+                add_unit(lanes, x.a, y.a, row + u * parts, plus(s.before, row + u * parts));
+            x = next_units(x);
             if (TWO_INPUTS)
-                load_columns(plus(s.y, at), apart, UNROLL, y);
-            at = plus(at, times(apart, UNROLL));
-        } else {
-            UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-                x[u] = load_columns(plus(s.x, at));
-                if (TWO_INPUTS)
-                    y[u] = load_columns(plus(s.y, at));
-                at = plus(at, apart);
-            }
+                y = next_units(y);
         }
-#if CHOOSES
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
-            UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
-                const VALUE value = value_of_bits(pick(x[u], v, log));
-                if (goes_before(value, best[v])) {
-                    best[v] = value;
-                    found[v] = rows + u;
-                }
-            }
-        rows += UNROLL;
-#else
-        held += UNROLL;
-        if (held > LANE_LIMIT) {
-            UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
-                acc[v] = combine(acc[v], widen(lane[v]));
-                lane[v] = lane_identity();
-            }
-            held = UNROLL;
-        }
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
-            UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
-                lane[v] = added(lane[v], lift_bits(pick(x[u], v, log), TWO_INPUTS ? pick(y[u], v, log) : uvec2(0),
-                                                   plus(s.before, row + u * parts)));
-#endif
     }
-#if CHOOSES
-    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD && rows > 0; v++) {
-        const uint i = part + found[v] * parts;
-        const address chosen = plus(plus(s.x, times(row_bytes, i)), v << log);
-        acc[v] = lift_bits(load_bits(chosen, log), uvec2(0), plus(s.before, i));
-    }
-#endif
-    if (row < s.count) { /* fewer than UNROLL rows, which a lane takes besides */
-        uvec4 x[UNROLL], y[UNROLL];
-        if (ALONG_COLUMNS) {
-            const uint left = (s.count - row - 1) / parts + 1;
-            load_columns(plus(s.x, at), apart, left, x);
-            if (TWO_INPUTS)
-                load_columns(plus(s.y, at), apart, left, y);
-        } else {
-            UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-                if (row + u * parts < s.count) {
-                    x[u] = load_columns(plus(s.x, at));
-                    if (TWO_INPUTS)
-                        y[u] = load_columns(plus(s.y, at));
-                }
-                at = plus(at, apart);
-            }
-        }
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
-            if (row + u * parts < s.count)
-                UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
-                    lane[v] = added(lane[v], lift_bits(pick(x[u], v, log), TWO_INPUTS ? pick(y[u], v, log) : uvec2(0),
-                                                       plus(s.before, row + u * parts)));
-    }
-    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
-        acc[v] = combine(acc[v], widen(lane[v]));
+    if (part < s.count)
+        combine_rows(lanes, s, acc);
 }
 #endif
 
@@ -466,7 +497,7 @@ void fold_chunk(division d, wide column, uint chunk, wide extent, inout acc_t ac
         begin = minus(minus(extent, begin), length);
     const stretch s = stretch_of(elements_before(column, begin), length, plus(p.before, begin));
 #if COMMUTES && MOST_COLUMNS > 1
-    if (ALONG_COLUMNS || !ALONG_ROWS && d.each > 1) {
+    if (ALONG_COLUMNS) {
         fold_columns(s, d.part, d.parts, acc);
         return;
     }

@@ -1,10 +1,9 @@
-/* Reductions by runs of keys, and a user's operator by segments, in the tiles of group_tiles.comp. A bit that begins a
+/* Reductions by runs of keys, in the tiles of group_tiles.comp. A bit that begins a
  * group also ends the one before. The groups that end in a tile are put side by side in shared memory, and neighbouring
  * threads write neighbouring results. A group that began before the tile comes from the tile before or, where a chunk
  * begins, from the spine of groups.comp. */
 const uint STAGED = STAGED_SLOTS * BLOCK;
 
-shared uint thread_heads[BLOCK]; /* of the threads before */
 /* The position in the tile where a group ends; from bit 16 on, the position where it began, plus 1; 0: before the tile.
  */
 #define STAGED_END(slot) spare_words[slot]
@@ -123,90 +122,14 @@ void give_staged_runs(wide first, record_t before, wide rank, uint count) {
     }
 }
 
-/* The result of the segment that offset e ends, if that is one of the heads [begin, begin + STAGED), or empty and 'begin'
- * is ONLY_EMPTY; else false. */
-const uint ONLY_EMPTY = ~0u;
-bool segment_of(wide first, record_t before, wide e, uint begin, out result_t r) {
-    const wide start = inspected_offset(minus(e, 1u)), end = inspected_offset(e), local = minus(end, first);
-    const bool is_here = is_below(local, GROUP_TILE);
-    if (start == end) {
-        r = lower(identity(), wide(0), start);
-        return begin == ONLY_EMPTY || (begin == 0 && is_here);
-    }
-    r = single(wide(0));
-    if (begin == ONLY_EMPTY || !is_here)
-        return false;
-    const uint at = local.x, thread = at / ITEMS, k = at % ITEMS;
-    const uint below = k == 0 ? 0 : head_word(end) >> (thread * ITEMS & 31u) & (1u << k) - 1u;
-    const uint slot = thread_heads[thread] + bitCount(below) - begin;
-    if (slot >= STAGED)
-        return false;
-    r = lower(whole(staged[slot], STAGED_END(slot) >> 16 == 0, before.acc, first), minus(end, start), start);
-    return true;
-}
-void give_segments(wide first, record_t before, wide from, wide to, uint begin) {
-    const uint log = OUT_LOG;
-    result_t r;
-    if (!less(from, to))
-        return;
-    if (IN_WORDS(log) && PER_RESULT == 1 && is_aligned(p.out_at, log)) {
-        const address out_at = minus(plus(p.out_at, shifted_up(from, log)), 1u << log);
-        const uint each = 4u >> log, lead = (out_at.x & 3u) >> log;
-        const wide end = plus(minus(to, from), lead);
-        for (wide u = wide_of(THREAD); less(times(u, each), end); u = plus(u, BLOCK)) {
-            narrow_word word = narrow_word(0, 0);
-            for (uint k = 0; k < each; k++) {
-                const wide place = plus(times(u, each), k);
-                if (less(place, wide_of(lead)))
-                    continue;
-                const wide e = plus(from, minus(place, lead));
-                if (less(e, to) && segment_of(first, before, e, begin, r))
-                    add_narrow(word, log, k, r.first);
-            }
-            merge_word(plus(word_below(out_at), shifted_up(u, 2)), word.mask, word.bits);
-        }
-        return;
-    }
-    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK))
-        if (segment_of(first, before, e, begin, r))
-            store_result(p.out_at, minus(e, 1u), r);
-}
-
-/* Among many empty segments: those that end in 'count' slots. */
-void give_rare_segments(wide first, record_t before, uint count) {
-    for (uint slot = THREAD; slot < count; slot += BLOCK) {
-        const uint note = STAGED_END(slot);
-        const wide end = plus(first, note & 0xffffu);
-        wide e;
-        if (!has_offset(end, e) || e == wide(0))
-            continue;
-        const wide g = minus(e, 1u), start = offset_at(g);
-        store_result(p.out_at, g, lower(whole(staged[slot], note >> 16 == 0, before.acc, first), minus(end, start), start));
-    }
-}
-
-/* Workgroups have equal shares of all segments. */
-void give_empty_segments() {
-    const wide share = plus(shifted_down(p_segments, findMSB(group_count())), 1u); /* or somewhat more than that */
-    const wide from = plus(times(share, group_number()), 1u);
-    give_segments(wide(0), no_record(), from, least(plus(from, share), plus(p_segments, 1u)), ONLY_EMPTY);
-}
-
-record_t give_runs_of_tile(wide first, tile_items items, record_t before, wide from, wide to) {
+record_t give_runs_of_tile(wide first, tile_items items, record_t before) {
     tile_part all;
     const tile_part ahead = scan_tile_parts(items, before.acc, all);
-    thread_heads[THREAD] = ahead.count;
     for (uint begin = 0; begin == 0 || begin < all.count; begin += STAGED) {
         barrier();
         stage(items, ahead, begin);
         barrier();
-        const uint count = min(STAGED, all.count - begin);
-        if (BY_KEYS)
-            give_staged_runs(first, before, plus(before.runs, begin), count);
-        else if (IS_SPARSE)
-            give_rare_segments(first, before, count);
-        else
-            give_segments(first, before, most(from, wide_of(1u)), to, begin);
+        give_staged_runs(first, before, plus(before.runs, begin), min(STAGED, all.count - begin));
     }
     barrier();
     return after_tile_of(all, first, before);
@@ -223,7 +146,7 @@ uint ends_of_chunk(uint chunk, wide heads_before) {
  * of u64 in runs of 5880 2140 and 310. */
 const uint MOST_LONG = BLOCK, LONG_BYTES = SLOT_BYTES > 8 || HAS_RUNNING != 0 ? 512 : 4096;
 bool takes_long_runs(uint ends, uint length) {
-    return COMMUTES != 0 && BY_KEYS && ends <= MOST_LONG && ends <= (length << IN_LOG) / LONG_BYTES;
+    return COMMUTES != 0 && ends <= MOST_LONG && ends <= (length << IN_LOG) / LONG_BYTES;
 }
 
 /* After the last element one more group begins, which ends the last one. */
@@ -245,13 +168,8 @@ void give_runs_of_tiles(uint chunk, scan_tile next, record_t before) {
             load_tile_items(next, loaded);
             loaded.heads = heads_with_end(next, is_last);
         }
-        if (!is_first) {
-            const uint tile = chunk * (p.chunk / GROUP_TILE) + t.first / GROUP_TILE;
-            wide from = wide(0), to = wide(0);
-            if (!BY_KEYS)
-                places_of(tile, tile + 1, is_last && next.first >= length, from, to);
-            before = give_runs_of_tile(plus(t.before, t.first), items, before, from, to);
-        }
+        if (!is_first)
+            before = give_runs_of_tile(plus(t.before, t.first), items, before);
         items = loaded;
         t = next;
         next.first += GROUP_TILE;
@@ -259,13 +177,11 @@ void give_runs_of_tiles(uint chunk, scan_tile next, record_t before) {
 }
 void give_runs() {
     begin_kernel();
-    if (CONTROL.refused != 0 || is_by_teams())
+    if (CONTROL.refused != 0)
         return;
-    if (IS_SPARSE)
-        give_empty_segments();
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const record_t before = read_record(chunk);
-        if (!BY_KEYS || !takes_long_runs(ends_of_chunk(chunk, before.runs), p.chunk))
+        if (!takes_long_runs(ends_of_chunk(chunk, before.runs), p.chunk))
             give_runs_of_tiles(chunk, chunk_of_groups(chunk), before);
     }
 }

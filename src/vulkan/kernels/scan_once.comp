@@ -224,8 +224,8 @@ void scan_once() {
             }
             const wide begin = begin_of_tile(last), number = plus(p.before, times(last, ONCE_LENGTH));
             const address to = plus(p.out_at, shifted_up(begin, OUT_LOG));
-            const bool exchanging = ANYWHERE && !REVERSE && (to.x & 15u) != 0;
-            uvec4 left_vector = uvec4(0);
+            const bool exchanging = ANYWHERE && FILLS_VECTORS && !REVERSE && (to.x & 15u) != 0;
+            uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
                 acc_t run = combine(before, before_vector[v]);
                 uvec4 words = uvec4(0), first_words, words_before;
@@ -246,7 +246,7 @@ void scan_once() {
                         if (!ANYWHERE)
                             vectors_at(to).vector[place] = words;
                         else if (!exchanging)
-                            store_vector(here, words);
+                            store_results(here, words);
                         else if (k << OUT_LOG < 16)
                             first_words = words;
                         else
@@ -257,10 +257,14 @@ void scan_once() {
                     }
                     run = following;
                 }
+                if (!FILLS_VECTORS)
+                    store_bytes(plus(to, PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG)), words, VECTOR << OUT_LOG);
                 if (exchanging)
-                    exchange(plus(to, (v * BLOCK + THREAD) * (VECTOR << OUT_LOG)), RESULT * VECTOR, true, v + THREAD > 0,
-                             v * BLOCK + THREAD + 1 < TILE_VECTORS * BLOCK, first_words, words_before, left_vector);
+                    exchange_whole(plus(to, (v * BLOCK + THREAD) * (VECTOR << OUT_LOG)), v, first_words, words_before,
+                                   left_vector, first_of_tile);
             }
+            if (exchanging)
+                store_ends(to, ONCE_LENGTH << OUT_LOG, first_of_tile, left_vector);
             if (last == tiles - 1 && given(p.total) && THREAD == 0) { /* nothing has been added up since */
                 acc_t sum = row_sums[0];
                 UNROLLED for (uint v = 1; v < TILE_VECTORS; v++)

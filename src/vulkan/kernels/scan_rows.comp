@@ -20,27 +20,40 @@ layout(constant_id = 11) const bool ANYWHERE = false; /* arrays may begin where 
 uint physical(scan_tile t, uint logical) {
     return REVERSE ? t.count - 1 - logical : logical;
 }
-uvec4 scan_load(scan_tile t, address from, uint logical) {
-    const uint log = IN_LOG;
-    if (logical + VECTOR <= t.count)
-        return load_vector(element_at(from, REVERSE ? t.count - logical - VECTOR : logical));
-    uvec4 vector = uvec4(0);
-    for (uint k = 0; k < VECTOR; k++)
-        if (logical + k < t.count) {
-            const uvec2 bits = load_bits(element_at(from, physical(t, logical + k)), log);
-            const uint place = REVERSE ? VECTOR - 1 - k : k;
-            if (log == 3) {
-                vector[2 * place] = bits.x;
-                vector[2 * place + 1] = bits.y;
-            } else {
-                vector[place << log >> 2] |= bits.x << 8u * ((place << log) & 3u);
-            }
-        }
-    return vector;
-}
 /* The number of a vector's elements that belong to the chunk. */
 uint elements_there(scan_tile t, uint logical) {
     return min(VECTOR, t.count - min(logical, t.count));
+}
+/* Of 16 bytes the words that have some of [low, high), from any address. */
+uvec4 load_part(address at, uint low, uint high) {
+    const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift;
+    words_at from = words_at(word_below(at));
+    low += byte;
+    high += byte;
+    const uint w0 = low < 4 && high > low ? from.word[0] : 0, w1 = low < 8 && high > 4 ? from.word[1] : 0;
+    const uint w2 = low < 12 && high > 8 ? from.word[2] : 0, w3 = low < 16 && high > 12 ? from.word[3] : 0;
+    const uint w4 = high > 16 ? from.word[4] : 0;
+    return uvec4(w0, w1, w2, w3) >> shift | uvec4(w1, w2, w3, w4) << 1 << back;
+}
+/* A vector as far as it is there. */
+uvec4 load_there(scan_tile t, address array, uint at) {
+    const uint there = elements_there(t, at) << IN_LOG;
+    if (there == 0)
+        return uvec4(0);
+    if (REVERSE)
+        return load_part(minus(element_at(array, t.count - at), 16u), 16 - there, 16);
+    return load_part(element_at(array, at), 0, there);
+}
+uvec4 scan_load(scan_tile t, address from, uint logical) {
+    if (logical + VECTOR <= t.count)
+        return load_vector(element_at(from, REVERSE ? t.count - logical - VECTOR : logical));
+    return load_there(t, from, logical);
+}
+/* Whether a tile of 'length' is in the chunk, and its vectors and those beside them in the array. */
+bool is_inside(scan_tile t, uint length) {
+    const uint after = t.count - t.first - length; /* if it is in the chunk */
+    return t.first + length <= t.count && t.first + (REVERSE ? t.behind : t.ahead) >= VECTOR &&
+           after + (REVERSE ? t.ahead : t.behind) >= VECTOR;
 }
 lifted_t scan_lift_item(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     const uint place = REVERSE ? VECTOR - 1 - k : k;
@@ -77,17 +90,30 @@ uvec4 spare_vector(uint thread) {
                  spare_words[3 * BLOCK + thread]);
 }
 
-/* The first and the last vector of the results of a thread's vector v, of some bytes. The first one goes to 'at'. 'left' is the last one
- * before the first thread's. Where a neighbour has no whole vector, a part is stored. All threads call this. */
-void exchange(address at, uint bytes, bool is_whole, bool has_left, bool has_right, uvec4 first, uvec4 last,
-              inout uvec4 left) {
-    const uint byte = at.x & 15u;
+/* A vector of results that are not exchanged: only those of a reverse scan may lie across vectors. */
+void store_results(address at, uvec4 words) {
+    if (REVERSE)
+        store_vector(at, words);
+    else
+        vectors_at(at).vector[0] = words;
+}
+
+/* 'last' of the thread before; the first thread keeps 'left'. All threads call this. */
+void exchange_words(uvec4 last, inout uvec4 left) {
     barrier(); /* earlier use of the memory */
     UNROLLED for (uint w = 0; w < 4; w++)
         spare_words[w * BLOCK + THREAD] = last[w];
     barrier();
     if (THREAD > 0)
         left = spare_vector(THREAD - 1);
+}
+
+/* The first and the last vector of the results of a thread's vector v, of some bytes. The first one goes to 'at'. 'left' is the last one
+ * before the first thread's. Where a neighbour has no whole vector, a part is stored. All threads call this. */
+void exchange(address at, uint bytes, bool is_whole, bool has_left, bool has_right, uvec4 first, uvec4 last,
+              inout uvec4 left) {
+    const uint byte = at.x & 15u;
+    exchange_words(last, left);
     if (is_whole && has_left)
         vectors_at(address(at.x & ~15u, at.y)).vector[0] = straddling(left, first, 16 - byte);
     else if (is_whole)
@@ -130,7 +156,7 @@ void give_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, address out_at, ac
             if (!ANYWHERE)
                 vectors_at(to).vector[0] = words;
             else if (!exchanging)
-                store_vector(to, words);
+                store_results(to, words);
             else if (k * RESULT < 16)
                 first = words;
             else
@@ -145,13 +171,37 @@ void give_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, address out_at, ac
         store_bytes(out_at, words, RESULT * VECTOR);
 }
 
-/* A thread's vector v. All threads call this; 'left' is as exchange() has it. */
+/* A thread's vector v, if all of the tile's results are stored. Those at its ends are left to store_ends(). All threads
+ * call this; 'left' is as exchange() has it. */
+void exchange_whole(address at, uint v, uvec4 first, uvec4 last, inout uvec4 left, inout uvec4 first_of_tile) {
+    exchange_words(last, left);
+    if (v > 0 || THREAD > 0)
+        vectors_at(address(at.x & ~15u, at.y)).vector[0] = straddling(left, first, 16 - (at.x & 15u));
+    else
+        first_of_tile = first;
+    left = spare_vector(BLOCK - 1);
+}
+void store_ends(address at, uint bytes, uvec4 first_of_tile, uvec4 left) {
+    const uint byte = at.x & 15u;
+    if (THREAD == 0) {
+        store_bytes(at, first_of_tile, 16 - byte);
+        store_bytes(plus(at, bytes - byte), straddling(left, left, 16 - byte), byte);
+    }
+}
+address results_at(scan_tile t, uint logical) {
+    return plus(t.out_at, physical(t, logical + (REVERSE ? VECTOR - 1 : 0)) * RESULT);
+}
+bool fit_vectors(address out_at) {
+    return ANYWHERE || !FILLS_VECTORS || (out_at.x & 15u) == 0;
+}
+
+/* The same of a tile of which some results are not stored. */
 void scan_vector(scan_tile t, uint v, uvec4 x, uvec4 y, acc_t run, bool exchanging, inout uvec4 left) {
     const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR, place = v * BLOCK + THREAD;
     const bool is_whole = is_stored(t, logical);
-    const address out_at = plus(t.out_at, physical(t, logical + (REVERSE ? VECTOR - 1 : 0)) * RESULT);
+    const address out_at = results_at(t, logical);
     uvec4 first = uvec4(0), before = uvec4(0);
-    if (is_whole && (ANYWHERE || !FILLS_VECTORS || (out_at.x & 15u) == 0))
+    if (is_whole && fit_vectors(out_at))
         give_vector(t, x, y, logical, out_at, run, exchanging, first, before);
     else
         give_elements(t, x, y, logical, run);
@@ -220,8 +270,28 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
     barrier();
     const bool exchanging = exchanges(t);
     uvec4 left = uvec4(0);
-    UNROLLED for (uint v = 0; v < ROWS; v++)
-        scan_vector(t, v, in_tile.x[v], in_tile.y[v], tile_slots[spread(v * BLOCK + THREAD)], exchanging, left);
+    uvec4 first_of_tile = uvec4(0);
+    const address out_at = results_at(t, t.first);
+    if (t.first >= t.from && t.first + TILE_LENGTH <= t.to && fit_vectors(out_at)) {
+        UNROLLED for (uint v = 0; v < ROWS; v++) {
+            const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
+            uvec4 first, last;
+            give_vector(t, in_tile.x[v], in_tile.y[v], logical, results_at(t, logical),
+                        tile_slots[spread(v * BLOCK + THREAD)], exchanging, first, last);
+            if (ANYWHERE && exchanging)
+                exchange_whole(results_at(t, logical), v, first, last, left, first_of_tile);
+        }
+        if (ANYWHERE && exchanging)
+            store_ends(out_at, TILE_LENGTH * RESULT, first_of_tile, left);
+    } else {
+        /* one text for all vectors, which are loaded again: a driver keeps an array that a loop goes through in memory */
+        for (uint v = 0; v < ROWS; v++) {
+            const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
+            const uvec4 x = scan_load(t, t.x, logical), y = TWO_INPUTS ? scan_load(t, t.y, logical) : uvec4(0);
+            barrier(); /* results may lie where elements do */
+            scan_vector(t, v, x, y, tile_slots[spread(v * BLOCK + THREAD)], exchanging, left);
+        }
+    }
     return combine(before, all);
 }
 
@@ -242,7 +312,7 @@ scan_tile chunk_of_row(uint chunk, uint row, wide extent) {
     return t;
 }
 
-/* The next tile is loaded while one is scanned. */
+/* The next tile is loaded while one is scanned. So in the first turn none is, and the load stands once in the text. */
 void scan_rows() {
     begin_kernel();
     const uint rows = p.columns.x;
@@ -251,17 +321,16 @@ void scan_rows() {
         const uint chunk = number / rows, row = number % rows;
         scan_tile t = chunk_of_row(chunk, row, extent);
         acc_t run = given(p.slots) ? read_slot(p.slots, wide_of(number)) : base_of(wide_of(row));
-        tile_vectors next;
-        if (t.first < t.count)
-            load_tile(t, next);
-        while (t.first < t.count) {
-            const tile_vectors now = next;
-            scan_tile after = t;
-            after.first += TILE_LENGTH;
-            if (after.first < t.count)
-                load_tile(after, next);
-            run = scan_one_tile(t, now, run);
-            t = after;
+        scan_tile next = t;
+        tile_vectors now, loaded;
+        for (bool is_first = true; t.first < t.count || is_first; is_first = false) {
+            if (next.first < next.count)
+                load_tile(next, loaded);
+            if (!is_first)
+                run = scan_one_tile(t, now, run);
+            now = loaded;
+            t = next;
+            next.first += TILE_LENGTH;
         }
         if (!given(p.slots) && given(p.total) && THREAD == 0)
             write_slot(p.total, wide_of(row), run);

@@ -1,17 +1,17 @@
 /* Reductions by segments, for monoids whose order does not matter. Up to a length, a team of threads folds each
- * segment. With a longer one among them, all are left to runs.comp. Where combining accumulators is long work, the
+ * segment. With a longer one among them, all are left to segment_tiles.comp. Where combining accumulators is long work, the
  * longer ones alone are folded by workgroups that take equal chunks of the input, whatever its segments. First
  * they fold the part of a segment that begins in a chunk and does not end there, which the spine of groups.comp carries
  * to the chunks after it. Then they fold the segments that end in a chunk. */
 
 #if COMMUTES
-bool is_left_to_runs() {
+bool is_left_to_tiles() {
     return HAS_RUNNING == 0 && CONTROL.any_long != 0;
 }
 
 void short_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0 || is_left_to_runs())
+    if (CONTROL.refused != 0 || is_left_to_tiles())
         return;
     const uint part = THREAD & p_team - 1;
     const uint teams_log = uint(findMSB(BLOCK) - findMSB(p_team));

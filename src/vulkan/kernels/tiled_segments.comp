@@ -62,7 +62,7 @@ acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, ui
 
 void tiled_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0 || is_left_to_runs())
+    if (CONTROL.refused != 0 || is_left_to_tiles())
         return;
     const uint team = THREAD >> findMSB(p_team), part = THREAD & p_team - 1, log = 4u - IN_LOG;
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];

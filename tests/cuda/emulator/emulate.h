@@ -312,8 +312,10 @@ inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     const unsigned long long bytes = (unsigned long long)high << 32 | low;
     unsigned word = 0;
-    for (int b = 0; b < 4; b++)
-        word |= (unsigned)(bytes >> 8 * (selector >> 4 * b & 7) & 255) << 8 * b;
+    for (int b = 0; b < 4; b++) {
+        const unsigned which = selector >> 4 * b, byte = (unsigned)(bytes >> 8 * (which & 7) & 255);
+        word |= (which & 8 ? byte & 128 ? 255u : 0 : byte) << 8 * b; /* or copies of its sign */
+    }
     return word;
 }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {

@@ -155,6 +155,9 @@ template <class T> inline T *stays_in_shared(T *p) {
     return p;
 }
 
+EMULATE_UNTRACKED inline void flag_shared(unsigned char *to) {
+    *to = 1;
+}
 template <class T> EMULATE_UNTRACKED inline T peek_shared(const T *from) {
     return *from;
 }
@@ -175,6 +178,7 @@ inline void wait_for_last() {}
 
 /* ---- global memory that other blocks read and write meanwhile; who reads it may be polling ---- */
 
+inline void prefetch(const void *) {}
 inline void store_relaxed(void *to, unsigned a, unsigned b) {
     emulate::check_alignment(to, 8);
     const unsigned words[] = {a, b};

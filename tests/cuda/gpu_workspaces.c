@@ -1,0 +1,143 @@
+/* What stands in a workspace before a run does not matter: plans of different operators and forms take turns in one, in
+ * random order and at random sizes, over what the others have left, zeros, ones and random bits. Results are the CPU's.
+ * For that no run may leave a sum behind that a block of the next run would take for one of its own (hand_over.cu).
+ * Arguments: the number of runs, and the most elements. */
+#include "gpu.h"
+
+#include <inttypes.h>
+
+typedef struct example {
+    tally_op op;
+    tally_form form;
+    tally_dtype in;
+    unsigned flags;
+} example;
+
+/* With accumulators of 4 to 32 bytes. Of whole numbers no order changes a result; others have the bits that they have
+ * in memory of the plan's own. */
+static const example examples[] = {
+    {TALLY_SUM, TALLY_REDUCE, TALLY_I64, 0},
+    {TALLY_MAX, TALLY_REDUCE, TALLY_F32, 0},
+    {TALLY_ARGMIN, TALLY_REDUCE, TALLY_I64, 0},
+    {TALLY_MINMAX, TALLY_REDUCE, TALLY_F64, 0},
+    {TALLY_ANY, TALLY_INCLUSIVE_SCAN, TALLY_U16, 0},
+    {TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_I64, 0},
+    {TALLY_BXOR, TALLY_EXCLUSIVE_SCAN, TALLY_U32, TALLY_REVERSE},
+    {TALLY_ARGMAX, TALLY_INCLUSIVE_SCAN, TALLY_I32, 0},
+    {TALLY_MINMAX, TALLY_INCLUSIVE_SCAN, TALLY_I64, TALLY_REVERSE},
+    {TALLY_VAR, TALLY_REDUCE, TALLY_F32, 0},
+    {TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0},
+    {TALLY_LOGSUMEXP, TALLY_EXCLUSIVE_SCAN, TALLY_I32, TALLY_REVERSE},
+};
+enum { EXAMPLES = sizeof examples / sizeof *examples, WORKSPACE = 4 << 20, ALIGNMENT = 256 };
+
+static unsigned runs = 400;
+static uint64_t most_elements = 4000000;
+static tally_plan *on_gpu[EXAMPLES], *on_cpu[EXAMPLES];
+static unsigned char *input, *expected, *found, *contents;
+static void *x, *out, *memory, *workspace;
+
+static void spoil(uint64_t *state) {
+    const uint64_t how = random_below(state, 6);
+    if (how > 2)
+        return; /* it stays as the last run has left it */
+    for (size_t k = 0; k < WORKSPACE; k += 8) {
+        const uint64_t word = how == 0 ? 0 : how == 1 ? UINT64_MAX : random_bits(state);
+        memcpy(contents + k, &word, 8);
+    }
+    /* often only its beginning, over what a run has left behind that */
+    assert_ok(tally_copy(gpu, workspace, contents, random_below(state, 2) ? WORKSPACE : random_below(state, 4096)));
+}
+
+/* Whether a sum lies anywhere that blocks have handed over. */
+static bool has_marks(void) {
+    assert_ok(tally_copy(gpu, contents, workspace, WORKSPACE));
+    for (size_t k = 0; k < WORKSPACE; k += 16) {
+        uint32_t word[4];
+        memcpy(word, contents + k, 16);
+        if ((word[0] ^ word[2]) == TALLY_CUDA_MARK && (word[1] ^ word[3]) == TALLY_CUDA_SECOND_MARK)
+            return true;
+    }
+    return false;
+}
+
+static void what_stands_in_a_workspace_does_not_matter(void **unused) {
+    (void)unused;
+    uint64_t state = 11;
+    for (unsigned k = 0; k < runs; k++) {
+        const unsigned which = (unsigned)random_below(&state, EXAMPLES);
+        const example *e = &examples[which];
+        const uint64_t size = tally_dtype_size(e->in),
+                       n = 1 + random_below(&state, most_elements >> random_below(&state, 8)),
+                       odd = random_below(&state, 4) * size;
+        size_t elements, bytes;
+        tally_desc desc = TALLY_DESC_INIT;
+        assert_ok(tally_plan_describe(on_gpu[which], &desc, &elements));
+        const size_t result = tally_dtype_size(desc.out) * elements * (e->form == TALLY_REDUCE ? 1 : n);
+        tally_args args = arguments((char *)x + odd, n, out, result),
+                   reference = arguments(input + odd, n, expected, result);
+        assert_ok(tally_plan_workspace(on_gpu[which], &args.shape, &bytes));
+        assert_true(bytes <= WORKSPACE);
+        args.workspace = workspace;
+        args.workspace_bytes = WORKSPACE;
+        spoil(&state);
+        assert_ok(tally_run(on_gpu[which], &args, TALLY_SYNCHRONOUS));
+        assert_ok(tally_copy(gpu, found, out, result));
+        if (e->op == TALLY_VAR || e->op == TALLY_LOGSUMEXP) {
+            args.workspace = NULL;
+            args.workspace_bytes = 0;
+            assert_ok(tally_run(on_gpu[which], &args, TALLY_SYNCHRONOUS));
+            assert_ok(tally_copy(gpu, expected, out, result));
+        } else {
+            assert_ok(tally_run(on_cpu[which], &reference, TALLY_SYNCHRONOUS));
+        }
+        assert_false(has_marks());
+        if (memcmp(found, expected, result) != 0)
+            fail_msg("run %u: %s of %" PRIu64 " %s", k, tally_op_name(e->op), n, tally_dtype_name(e->in));
+    }
+}
+
+int main(int argc, char **argv) {
+    const int opened = open_devices();
+    if (opened)
+        return opened;
+    runs = argc > 1 ? (unsigned)atoi(argv[1]) : runs;
+    most_elements = argc > 2 ? strtoull(argv[2], NULL, 10) : most_elements;
+    const size_t bytes = (most_elements + 4) * 8;
+    uint64_t state = 5;
+    input = malloc(bytes);
+    expected = malloc(2 * bytes);
+    found = malloc(2 * bytes);
+    contents = malloc(WORKSPACE);
+    for (size_t k = 0; k < bytes; k += 8) { /* small numbers, of any type */
+        const uint64_t word = random_bits(&state) & UINT64_C(0x3f3f3f3f3f3f3f3f);
+        memcpy(input + k, &word, 8);
+    }
+    x = upload(input, bytes);
+    out = room(2 * bytes);
+    memory = room(WORKSPACE + ALIGNMENT);
+    workspace = (char *)memory + (ALIGNMENT - (uintptr_t)memory % ALIGNMENT);
+    for (int k = 0; k < EXAMPLES; k++) {
+        tally_desc desc = TALLY_DESC_INIT;
+        desc.op = examples[k].op;
+        desc.form = examples[k].form;
+        desc.in = examples[k].in;
+        desc.flags = examples[k].flags;
+        assert_ok(tally_plan_create(gpu, &desc, &on_gpu[k]));
+        assert_ok(tally_plan_create(cpu, &desc, &on_cpu[k]));
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_stands_in_a_workspace_does_not_matter)};
+    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    for (int k = 0; k < EXAMPLES; k++) {
+        tally_plan_destroy(on_gpu[k]);
+        tally_plan_destroy(on_cpu[k]);
+    }
+    tally_free(gpu, memory);
+    tally_free(gpu, out);
+    tally_free(gpu, x);
+    free(contents);
+    free(found);
+    free(expected);
+    free(input);
+    return close_devices(failures);
+}
