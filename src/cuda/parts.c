@@ -50,14 +50,14 @@ static const char *const thin_columns[] = {COLUMNS,
 
 #define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
 #define RUNS   GROUPS, tally_cuda_kernels_runs
-#define TILES                                                                                                          \
+#define GROUP_TILES                                                                                                    \
     tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
         tally_cuda_kernels_tile_sums
-#define RUN_TILES TILES, tally_cuda_kernels_run_tiles
+#define RUN_TILES GROUP_TILES, tally_cuda_kernels_run_tiles
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 #define SEGMENTS_OF_TILES                                                                                              \
-    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, TILES, tally_cuda_kernels_tile_parts,        \
+    tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_clear_control, GROUP_TILES, tally_cuda_kernels_tile_parts,  \
         tally_cuda_kernels_fold_segments
 
 static const char *const segments[] = {SEGMENTS_OF_TILES,

@@ -12,7 +12,7 @@ enum {
     TILE = HAS_PARTS ? PARTS_TILE : HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
-    HEAD_WORDS = HAS_SUMS ? 1 : TILE / WARP,
+    HEAD_WORDS = HAS_SUMS && GROUPS != KEYS ? 1 : TILE / WARP, /* segments that are differences need no bits */
     IS_IN_PLACE = FOLD_RESULTS == FOLD_TILE && !HAS_PARTS /* results take the place of the elements; else there is room for fewer */
 };
 /* What a head's place receives: the result, or, if lowering takes many instructions, the accumulator, or of a variance

@@ -120,7 +120,7 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
         sum.subtract(lane ? left : before);
         before = last;
         if (some + lane < end)
-            put(out + k, sum.result(behind - first, t.first + first));
+            put(out + k, sum.result(t, first, behind));
     }
 #else
     for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
@@ -142,13 +142,13 @@ inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_a
     const uint32 first_head = heads ? r.at[0] : t.count, last_head = heads ? r.at[heads - 1] : 0;
     const bool ends = heads ? first_head > 0 : r.ends;
     const auto part = [&](uint32 begin, uint32 end) {
-        return sums_of_tile().between(t, begin, end).accumulator(end - begin);
+        return sums_of_tile().between(t, begin, end).accumulator(t, end - begin);
     };
     if (ends)
         c.before.write(part(0, first_head));
     c.after.write((heads ? r.ends : ends) ? identity_as<acc_t>() : part(last_head, t.count));
 #else
-    const uint32 first_head = heads ? s.first_head : t.count, last_head = heads ? s.last_head : 0;
+    [[maybe_unused]] const uint32 first_head = heads ? s.first_head : t.count, last_head = heads ? s.last_head : 0;
     const bool ends = heads ? first_head > 0 : r.ends;
     if (ends)
         c.before.write(heads ? *(const acc_t *)s.before : whole);

@@ -16,14 +16,14 @@ enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep dig
 
 #if IS_LOGSUMEXP
 /* The powers of all bytes, which are neither too large nor too small for sums in doubles. Known after the next barrier. */
-constexpr bool LOOKS_UP_BYTES = sizeof(in_t) == 1 && sizeof(acc_t) > 8;
-enum { BYTES = LOOKS_UP_BYTES ? 256 : 1 };
+constexpr bool LOOKS_UP_BYTE_VALUES = sizeof(in_t) == 1 && sizeof(acc_t) > 8;
+enum { BYTE_VALUES = LOOKS_UP_BYTES ? 256 : 1 };
 inline double *powers_of_bytes() {
-    __shared__ double powers[BYTES];
+    __shared__ double powers[BYTE_VALUES];
     return powers;
 }
 inline void make_powers_of_bytes(uint32 threads) {
-    for (uint32 k = threadIdx.x; k < BYTES && LOOKS_UP_BYTES; k += threads)
+    for (uint32 k = threadIdx.x; k < BYTE_VALUES && LOOKS_UP_BYTES; k += threads)
         powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
 }
 #endif
