@@ -130,6 +130,10 @@ int tally_cuda_cell_kind(const tally_computation *computation);
 /* Whether a scan of places of extremes looks for a tile's best first, and fills tiles that have none better than what
  * was there. */
 bool tally_cuda_fills_tiles(const tally_computation *computation);
+/* The most shared memory that a block can have, in bytes. */
+unsigned tally_cuda_shared_limit(int architecture);
+/* Those of a reduction by segments or keys; those of its accumulators are known. */
+void tally_cuda_fold_sizes(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);
 
 #endif

@@ -16,7 +16,7 @@ enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep dig
 
 #if IS_LOGSUMEXP
 /* The powers of all bytes, which are neither too large nor too small for sums in doubles. Known after the next barrier. */
-constexpr bool LOOKS_UP_BYTE_VALUES = sizeof(in_t) == 1 && sizeof(acc_t) > 8;
+constexpr bool LOOKS_UP_BYTES = sizeof(in_t) == 1 && sizeof(acc_t) > 8;
 enum { BYTE_VALUES = LOOKS_UP_BYTES ? 256 : 1 };
 inline double *powers_of_bytes() {
     __shared__ double powers[BYTE_VALUES];
