@@ -406,8 +406,8 @@ static void lone_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     const reduction *r = job;
     const uint64_t first = task * r->tile;
-    tally_cpu_reduce_lone(r->plan, element_at(r, r->x, first), least(r->tile, r->outer - first), false,
-                          result_at(r, first));
+    tally_cpu_reduce_lone(r->plan, element_at(r, r->x, first), element_at(r, r->y, first),
+                          least(r->tile, r->outer - first), false, result_at(r, first));
 }
 
 /* All values, few enough for one task: as reduce_groups, but without its bookkeeping, which takes as long as folding a

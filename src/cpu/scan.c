@@ -102,7 +102,8 @@ static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, uns
         return;
     }
     if (tally_cpu_has_lone(plan)) {
-        tally_cpu_reduce_lone(plan, element_at(s, s->x, first), end - first, s->stream, result_at(s, first));
+        tally_cpu_reduce_lone(plan, element_at(s, s->x, first), element_at(s, s->y, first), end - first, s->stream,
+                              result_at(s, first));
         return;
     }
     for (uint64_t count; first < end; first += count) {

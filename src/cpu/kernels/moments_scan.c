@@ -159,12 +159,13 @@ static bool reduce_groups(const void *x, const int8_t *heads, size_t n, const ui
 /* A vector of columns, of which the first 'left' count, in registers. The first row comes after those of 'acc', and the
  * next ones begin 'down' elements behind each other. *next is what the columns of acc become. Returns lanes that are
  * not 0 where a product overflows or an element is not finite. */
-ALWAYS_INLINE v_u64 scan_strip(const double *x, size_t rows, ptrdiff_t down, size_t left, const double *shares,
-                               bool root, bool narrow, const tally_cpu_moments_strip *acc, size_t j,
-                               tally_cpu_moments_strip *next, double *out) {
+ALWAYS_INLINE v_u64 scan_strip(const void *x, size_t rows, ptrdiff_t down, size_t left, const double *shares, bool root,
+                               bool narrow, bool floats, const tally_cpu_moments_strip *acc, size_t j,
+                               tally_cpu_moments_strip *next, void *out, ptrdiff_t out_down) {
+    const ptrdiff_t bytes = floats ? sizeof(float) : sizeof(double);
     const v_f64 zero = {0}, before = zero + acc->count;
-    v_f64 v, shift, mean, low, sum = zero, squares = zero, sum_before = zero, squares_before = zero, number = before;
-    memcpy(&shift, x, sizeof shift);
+    v_f64 shift, mean, low, sum = zero, squares = zero, sum_before = zero, squares_before = zero, number = before;
+    shift = floats ? some_floats(x, left) : some_lanes(x, left);
     if (acc->count > 0) {
         memcpy(&mean, acc->mean + j, sizeof mean);
         memcpy(&low, acc->low + j, sizeof low);
@@ -174,14 +175,20 @@ ALWAYS_INLINE v_u64 scan_strip(const double *x, size_t rows, ptrdiff_t down, siz
         sum_before = before * low;
         squares_before += sum_before * low;
     }
-    ROLLED for (size_t k = 0; k < rows; k++, x += down, out += down) {
-        memcpy(&v, x, sizeof v);
-        const v_f64 d = v - shift;
+    const char *from = x;
+    char *to = out;
+    ROLLED for (size_t k = 0; k < rows; k++, from += down * bytes, to += out_down * bytes) {
+        const v_f64 d = (floats ? some_floats(from, left) : some_lanes(from, left)) - shift;
         sum += d;
         squares += d * d; /* of the block alone: they round less than those of all elements */
         number += 1.0;
-        const v_f64 part = moment(sum_before + sum, squares_before + squares, number) * shares[k];
-        put_lanes(!root ? part : narrow ? near_root(part) : root_f64(part), left, out);
+        v_f64 part = moment(sum_before + sum, squares_before + squares, number) * shares[k];
+        if (root)
+            part = k % 2 == 0 ? root_by_processor(part) : narrow ? near_root(part) : root_f64(part);
+        if (floats)
+            put_floats(__builtin_convertvector(part, few_floats), left, (void *)to);
+        else
+            put_lanes(part, left, (void *)to);
     }
     sum += sum_before;
     squares += squares_before;
@@ -192,30 +199,39 @@ ALWAYS_INLINE v_u64 scan_strip(const double *x, size_t rows, ptrdiff_t down, siz
     return (v_u64) ~(product - product == 0);
 }
 
-#define SCAN_STRIPS(root, narrow)                                                                                      \
+#define SCAN_STRIPS(root, narrow, floats)                                                                              \
     for (size_t j = 0; j < width; j += LANES)                                                                          \
-    wrong |= scan_strip(x + first + j, block, down, width - j, shares, root, narrow, acc, j, &next, out + first + j)
+    wrong |= scan_strip(from + j * bytes, block, down, width - j, shares, root, narrow, floats, acc, j, &next,         \
+                        to + j * bytes, out_down)
 
-static size_t moments_of_columns(const double *x, size_t rows, size_t width, tally_cpu_spread how,
-                                 tally_cpu_moments_strip *acc, double *out) {
-    const ptrdiff_t down = how.reverse ? -(ptrdiff_t)width : (ptrdiff_t)width;
+static size_t moments_of_columns(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_spread how,
+                                 tally_cpu_moments_strip *acc, void *out, size_t out_stride) {
+    const size_t bytes = how.floats ? sizeof(float) : sizeof(double);
+    const ptrdiff_t down = how.reverse ? -(ptrdiff_t)stride : (ptrdiff_t)stride,
+                    out_down = how.reverse ? -(ptrdiff_t)out_stride : (ptrdiff_t)out_stride;
     tally_cpu_moments_strip next;
     size_t done = 0;
     while (done < rows) {
         const size_t block = block_after(acc->count, rows - done < ROWS ? rows - done : ROWS, how.narrow, true),
-                     first = (how.reverse ? rows - done - 1 : done) * width;
+                     first = how.reverse ? rows - done - 1 : done;
+        const char *const from = (const char *)x + first * stride * bytes;
+        char *const to = (char *)out + first * out_stride * bytes;
         double shares[ROWS];
         v_u64 wrong = {0};
         for (size_t k = 0; k < block; k++) {
             const double count = acc->count + (double)(k + 1), degrees = count - how.ddof;
             shares[k] = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
         }
-        if (how.root && how.narrow)
-            SCAN_STRIPS(true, true);
+        if (how.floats && how.root)
+            SCAN_STRIPS(true, true, true);
+        else if (how.floats)
+            SCAN_STRIPS(false, true, true);
+        else if (how.root && how.narrow)
+            SCAN_STRIPS(true, true, false);
         else if (how.root)
-            SCAN_STRIPS(true, false);
+            SCAN_STRIPS(true, false, false);
         else
-            SCAN_STRIPS(false, false);
+            SCAN_STRIPS(false, false, false);
         if (any_bit(wrong))
             return done;
         next.count = acc->count + (double)block;

@@ -50,7 +50,30 @@ ALWAYS_INLINE v_f64 moment(v_f64 sum, v_f64 squares, v_f64 count) {
     return larger_f64(add_product_f64(-(sum * sum), squares, count), (v_f64){0});
 }
 
-/* The first n lanes, or all. */
+/* The first n lanes, or all; others are 0. */
+ALWAYS_INLINE v_f64 some_lanes(const void *from, size_t n) {
+    v_f64 v = {0};
+    if (n >= LANES)
+        memcpy(&v, from, sizeof v);
+    else
+#if defined(__AVX512F__)
+        v = _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), from);
+#else
+        memcpy(&v, from, n * sizeof(double));
+#endif
+    return v;
+}
+ALWAYS_INLINE v_f64 some_floats(const void *from, size_t n) {
+#if defined(__AVX512F__)
+    return _mm512_cvtps_pd(n >= LANES ? _mm256_loadu_ps(from) : _mm256_maskz_loadu_ps((__mmask8)((1u << n) - 1), from));
+#else
+    e_f32 own[LANES] = {0};
+    if (n >= LANES)
+        return load_f64_from_f32(from);
+    memcpy(own, from, n * sizeof *own);
+    return load_f64_from_f32(own);
+#endif
+}
 ALWAYS_INLINE void put_lanes(v_f64 v, size_t n, double *to) {
     if (n >= LANES)
         memcpy(to, &v, sizeof v);

@@ -62,8 +62,7 @@ ALWAYS_INLINE size_t NAME(whole_rows)(const E_T *x, size_t rows, size_t extent, 
 
 #if defined(__AVX512BW__)
 /* Elements where the mask has ones, elsewhere 0. */
-ALWAYS_INLINE L_V NAME(some_elements)(const E_T *x, const uint64_t *mask) {
-    const __mmask64 some = mask_of_row(mask, LANES);
+ALWAYS_INLINE L_V NAME(some_elements)(const E_T *x, __mmask64 some) {
     E_T own[LANES];
     if (sizeof own == 64) {
         const __m512i v = sizeof(E_T) == 4 ? _mm512_maskz_loadu_epi32((__mmask16)some, x)
@@ -87,7 +86,8 @@ ALWAYS_INLINE uint32_t NAME(add_eight)(const tree *t, const E_T *x, const uint64
     _Alignas(64) uint64_t mask[ROWS_AT_ONCE];
     uint32_t longer = find_masks_of_rows(offsets, LANES, mask);
     IN_MEMORY(mask);
-    UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = (v_u8)NAME(some_elements)(x + offsets[r], &mask[r]);
+    UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
+        (v_u8)NAME(some_elements)(x + offsets[r], mask_of_row(&mask[r], LANES));
     if (longer) {
         v_u8 whole[ROWS_AT_ONCE];
         UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) whole[r] = row[r];
@@ -105,7 +105,7 @@ ALWAYS_INLINE uint32_t NAME(add_eight)(const tree *t, const E_T *x, const uint64
                 sum += LOAD(from);
             }
             const uint64_t last = _bzhi_u64(UINT64_MAX, (unsigned)n);
-            whole[r] = (v_u8)(sum + NAME(some_elements)(from, &last));
+            whole[r] = (v_u8)(sum + NAME(some_elements)(from, mask_of_row(&last, LANES)));
         }
         IN_MEMORY(whole);
         UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = whole[r];
@@ -142,6 +142,39 @@ static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const u
             acc[i + l] = fold(x + o[l], x, o[l + 1] - o[l], 0);
         }
     }
+}
+
+/* Rows of one length, which have one mask. Returns how many are summed. */
+ALWAYS_INLINE size_t NAME(equal_rows)(const E_T *x, size_t rows, size_t extent, A_T *acc) {
+    const tree t = {(L_T)0.5 > 0 ? ADD_FLOATS : ADD, sizeof(L_T), {0}, {0}};
+    const size_t whole = (extent - 1) / LANES * LANES;
+    const uint64_t ones = _bzhi_u64(UINT64_MAX, (unsigned)(extent - whole));
+    const __mmask64 last = mask_of_row(&ones, LANES), first = whole ? UINT64_MAX : last;
+    size_t done = 0;
+    for (; done + LANES <= rows; done += LANES) {
+        v_u8 part[LANES / ROWS_AT_ONCE];
+        if (whole == 0)
+            fetch_bytes((const char *)(x + LANES * extent) + FETCHED_AHEAD, LANES * extent * sizeof(E_T));
+        for (size_t k = 0; k < LANES / ROWS_AT_ONCE; k++, x += ROWS_AT_ONCE * extent) {
+            v_u8 row[ROWS_AT_ONCE];
+            NOT_IN_VECTORS(k); /* nor a copy for each */
+            UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
+                (v_u8)NAME(some_elements)(x + r * extent, first);
+            for (size_t at = LANES; at < whole; at += LANES)
+                UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
+                    (v_u8)((L_V)row[r] + LOAD(x + r * extent + at));
+            if (whole)
+                UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
+                    (v_u8)((L_V)row[r] + NAME(some_elements)(x + r * extent + whole, last));
+            part[k] = join_rows(&t, row);
+        }
+        L_T sum[LANES];
+        const v_u8 sums = join_parts(&t, part);
+        memcpy(sum, &sums, sizeof sum);
+        for (size_t l = 0; l < LANES; l++)
+            acc[done + l] = (A_T)sum[l] + 0;
+    }
+    return done;
 }
 #else
 /* LANES segments of up to SHORT_SEGMENT elements; 'lengths' is at least the longest. Reads up to LANES elements past
@@ -208,6 +241,10 @@ ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, c
         done = NAME(packed_rows)(x, rows, 8, acc);
     else if (extent % LANES == 0)
         done = NAME(whole_rows)(x, rows, extent, acc);
+#if defined(__AVX512BW__)
+    else if ((L_T)0.5 == 0 || sizeof(L_T) == 4 || sizeof(E_T) == sizeof(L_T)) /* else rare: sums in f64 on request */
+        done = NAME(equal_rows)(x, rows, extent, acc);
+#endif
     uint64_t offsets[8 * LANES + 1];
     for (size_t r = 0; done < rows && r <= 8 * LANES; r++)
         offsets[r] = r * extent;

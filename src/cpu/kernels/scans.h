@@ -12,10 +12,10 @@ typedef struct tally_cpu_moments {
 
 /* Running variances, or deviations if 'root'. 'ddof' is subtracted from the number of elements. 'narrow': elements and
  * results are f32 or less, and results have no more bits than that and some. 'means': these instead, in groups only,
- * and only with AVX-512. */
+ * and only with AVX-512. 'floats': of columns that are read and written as f32. */
 typedef struct tally_cpu_spread {
     double ddof;
-    bool root, reverse, narrow, means;
+    bool root, reverse, narrow, means, floats;
 } tally_cpu_spread;
 
 enum { TALLY_CPU_GROUPS_BLOCK = 16384 }; /* elements of groups that are scanned side by side */
@@ -178,11 +178,11 @@ typedef struct tally_cpu_scans {
     const tally_cpu_running_exps *running_exps;
     tally_cpu_integer_exps *const *integer_exps; /* of 1, 2, 4 and 8 bytes; only with AVX-512, else NULL */
     tally_cpu_integer_exps_of_columns *const *integer_exps_of_columns; /* likewise, and NULL of 8 bytes */
-    /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
-     * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
-     */
-    size_t (*moments_of_columns)(const double *x, size_t rows, size_t width, tally_cpu_spread how,
-                                 tally_cpu_moments_strip *acc, double *out);
+    /* As 'moments', of doubles or floats, for 'rows' rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP, which
+     * begin 'stride' elements apart, and their results; the number of rows that are done. What was written to the
+     * others means nothing. */
+    size_t (*moments_of_columns)(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_spread how,
+                                 tally_cpu_moments_strip *acc, void *out, size_t out_stride);
     /* All results of whole columns of at most TALLY_CPU_SCANNED_ROWS rows; false if one is not finite. A vector behind
      * x is read, too: zeros, say. */
     bool (*scan_of_few_rows)(const double *x, size_t rows, size_t width, tally_cpu_spread how, double *out);

@@ -106,13 +106,80 @@ DEFINE_FEW(16, epi16)
 DEFINE_FEW(32, epi32)
 DEFINE_FEW(64, epi64)
 
+/* Of bytes no shuffle takes two vectors. (Largest of u8 in rows of 2, 3, 5, 7 0.166, 0.121, 0.098, 0.076 ns an element
+ * by blocks of 16 bytes, so 0.056, 0.051, 0.062, 0.065; of 8 0.067 and 0.068.) 16 elements of the long side are a
+ * quarter of a vector, and each output is what one shuffle for each input leaves of it. */
+enum { MOST_FEW_8 = 7, QUARTER = 16, QUARTERS = 4 };
+
+ALWAYS_INLINE void choose_8(size_t few, bool joins, uint8_t choices[MOST_FEW_8][MOST_FEW_8][QUARTER]) {
+    memset(choices, 0x80, MOST_FEW_8 * few * QUARTER); /* nothing */
+    for (size_t place = 0, chosen = 0, of = 0; place < few * QUARTER; place++) {
+        if (joins) /* element 'chosen' of source 'of' */
+            choices[place / QUARTER][of][place % QUARTER] = (uint8_t)chosen;
+        else
+            choices[of][place / QUARTER][chosen] = (uint8_t)(place % QUARTER);
+        of = of + 1 == few ? 0 : of + 1;
+        chosen += of == 0;
+    }
+}
+
+ALWAYS_INLINE __m512i four_quarters(const uint8_t *from, size_t apart) {
+    __m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const void *)from));
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(from + apart)), 1);
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(from + 2 * apart)), 2);
+    return _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(from + 3 * apart)), 3);
+}
+
+/* 'few' may be a constant where this is inlined. */
+ALWAYS_INLINE void turn_few_8(const uint8_t *from, size_t few, size_t count, bool joins, uint8_t *to) {
+    uint8_t choices[MOST_FEW_8][MOST_FEW_8][QUARTER];
+    choose_8(few, joins, choices);
+    const size_t from_apart = joins ? count : QUARTER, from_step = joins ? 1 : few;
+    const size_t to_apart = joins ? QUARTER : count, to_step = joins ? few : 1;
+    for (size_t i = 0; i < count; i += QUARTERS * QUARTER) {
+        const size_t at = i + QUARTERS * QUARTER <= count ? i : count - QUARTERS * QUARTER;
+        const uint8_t *const x = from + at * from_step;
+        __m512i in[MOST_FEW_8];
+        for (size_t s = 0; s < few; s++)
+            in[s] = four_quarters(x + s * from_apart, QUARTER * from_step);
+        for (size_t o = 0; o < few; o++) {
+            __m512i v = _mm512_setzero_si512();
+            for (size_t s = 0; s < few; s++)
+                v = _mm512_or_si512(v, _mm512_shuffle_epi8(in[s], _mm512_broadcast_i32x4(
+                                                                      _mm_loadu_si128((const void *)choices[o][s]))));
+            uint8_t *const out = to + at * to_step + o * to_apart;
+            if (to_step == 1) {
+                _mm512_storeu_si512(out, v);
+                continue;
+            }
+            _mm_storeu_si128((void *)out, _mm512_castsi512_si128(v));
+            _mm_storeu_si128((void *)(out + QUARTER * to_step), _mm512_extracti32x4_epi32(v, 1));
+            _mm_storeu_si128((void *)(out + 2 * QUARTER * to_step), _mm512_extracti32x4_epi32(v, 2));
+            _mm_storeu_si128((void *)(out + 3 * QUARTER * to_step), _mm512_extracti32x4_epi32(v, 3));
+        }
+    }
+}
+static void turn_8(const uint8_t *from, size_t few, size_t count, bool joins, uint8_t *to) {
+    if (few == 2)
+        turn_few_8(from, 2, count, joins, to);
+    else if (few == 3)
+        turn_few_8(from, 3, count, joins, to);
+    else
+        turn_few_8(from, few, count, joins, to);
+}
+
 static bool turn(const void *from, size_t bytes, size_t rows, size_t columns, void *to) {
     const bool joins = rows < columns;
     const size_t few = joins ? rows : columns, count = joins ? columns : rows;
-    if (few < 2 || few > (bytes == 2 ? MOST_FEW_16 : MOST_FEW) || count * bytes < VECTOR_BYTES ||
-        (few > INDICES_READY && count < LEAST_FOR_INDICES))
+    if (few < 2 ||
+        few > (bytes == 1   ? MOST_FEW_8
+               : bytes == 2 ? MOST_FEW_16
+                            : MOST_FEW) ||
+        count * bytes < VECTOR_BYTES || (few > INDICES_READY && count < LEAST_FOR_INDICES))
         return false;
-    if (bytes == 2)
+    if (bytes == 1)
+        turn_8(from, few, count, joins, to);
+    else if (bytes == 2)
         turn_16(from, few, count, joins, to);
     else if (bytes == 4)
         turn_32(from, few, count, joins, to);
@@ -185,7 +252,7 @@ static bool transpose(const void *from, size_t bytes, size_t rows, size_t column
         return true;
     }
 #if defined(__AVX512BW__)
-    if (bytes == 2 || bytes == 4 || bytes == 8)
+    if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)
         return turn(from, bytes, rows, columns, to);
     if (bytes == 16 && rows >= 4 && columns >= 4) {
         transpose_128(from, rows, columns, to);

@@ -96,7 +96,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const real before_this = left;
-        if (LOOKS_UP_BYTES)
+        if (LOOKS_UP_BYTES && (!REVERSE || is_there(k))) /* from the end, absent items come first */
             left += power_of(items[k]);
         const real sum =
             !LOOKS_UP_BYTES ? left + kept[LOOKS_UP_BYTES ? 0 : k] * scale : INCLUSIVE ? left : before_this;

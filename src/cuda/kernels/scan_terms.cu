@@ -377,7 +377,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     const real r = LOOKS_UP_BYTES ? 0 : larger(prefix.a0, *(const real *)s.largest[here.at]);
 #endif
-    const real opening = larger(prefix.a0, (real)element(0));
+    const real opening = LOOKS_UP_BYTES ? 0 : larger(prefix.a0, (real)element(0));
     if (LOOKS_UP_BYTES ? !has_power(prefix) : !(r - opening <= MOST && opening - r <= MOST)) /* NaN, too */
         return false;
     const power_of_element power_of = r;
@@ -493,7 +493,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #endif
         }
         const real before_this = left;
-        if (LOOKS_UP_BYTES)
+        if (LOOKS_UP_BYTES && (!REVERSE || is_there(k))) /* from the end, absent items come first */
             left += power_of(items[k]);
         const real sum = !LOOKS_UP_BYTES ? left + kept[LOOKS_UP_BYTES ? 0 : k] * scale : INCLUSIVE ? left : before_this;
         results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(sum)));

@@ -88,7 +88,7 @@ struct seen_elements {
 #define LOADS_EARLY (GROUPS == SEGMENTS && COPIES_IN_BULK && !IN_WINDOW && !IS_EXACT && !SIZE_ON_DEVICE)
 
 /* Threads that set bits of a word wait for each other, so each head sets a byte; but long stretches leave no room. */
-constexpr bool FLAGS_HEADS = !TAKES_VECTORS;
+enum { FLAGS_HEADS = !TAKES_VECTORS };
 
 constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
