@@ -210,7 +210,7 @@ inline void give_columns(const columns_args &p, uint64 column, uint64 count, con
  * some of them between two barriers. */
 template <class Spot> inline void fold_groups(Spot *spots, uint32 panel, uint32 groups, uint32 panels) {
     constexpr bool ARE_TOGETHER = COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>;
-    constexpr uint32 AT_ONCE = ARE_TOGETHER ? (int)TOGETHER : 8;
+    constexpr uint32 AT_ONCE = ARE_TOGETHER ? (int)MOST_TOGETHER : 8;
     __syncthreads();
     for (uint32 d = 1; d < groups; d *= AT_ONCE) {
         const uint32 wholes = (groups + AT_ONCE * d - 1) / (AT_ONCE * d);

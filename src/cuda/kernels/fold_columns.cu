@@ -452,10 +452,10 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
         const Spot *const at = spots + (slab * p.groups * p.panel + j - slab * b.columns);
         Spot acc = spot_at_block(at, 0);
         if constexpr (COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>) {
-            for (uint32 c = 1; c < chunks; c += TOGETHER - 1) {
-                Spot some[TOGETHER] = {acc};
+            for (uint32 c = 1; c < chunks; c += MOST_TOGETHER - 1) {
+                Spot some[MOST_TOGETHER] = {acc};
 #pragma unroll
-                for (uint32 k = 1; k < TOGETHER; k++)
+                for (uint32 k = 1; k < MOST_TOGETHER; k++)
                     some[k] = c + k - 1 < chunks ? spot_at_block(at, c + k - 1) : identity_as<Spot>();
                 acc = combine_all(some);
             }

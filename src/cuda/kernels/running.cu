@@ -7,7 +7,7 @@ template <class A> constexpr bool ARE_SAME<A, A> = true;
 enum { COMBINES_SLOWLY = (IS_LOGSUMEXP && sizeof(acc_t) > 8) || MOMENTS == 2 };
 /* Accumulators that combine_all() takes together then; more registers than eight large ones have would spill. */
 #define COMBINES_TOGETHER (IS_LOGSUMEXP || MOMENTS == 2)
-enum { TOGETHER = sizeof(acc_t) > 16 ? 4 : 8 };
+enum { MOST_TOGETHER = sizeof(acc_t) > 16 ? 4 : 8 };
 
 /* Whether squares of distances may overflow; those of integers do not. */
 enum { CAN_OVERFLOW = ARE_SAME<value_t, double> };
