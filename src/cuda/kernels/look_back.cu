@@ -21,9 +21,9 @@ enum {
 inline record fold_lanes(const record &mine) {
 #if COMMUTES
     const uint32 heads = GROUPS == ALL ? 0 : __ballot_sync(ALL_LANES, mine.has_head());
-    const uint32 last = heads ? 31 - __clz(heads) : 0;
+    const int last = heads ? 31 - __clz(heads) : 0;
     const uint64 start = NEEDS_START ? from_lane(mine.start(), last) : 0;
-    return record::of(fold_warp(threadIdx.x % WARP < last ? identity_as<acc_t>() : mine.acc), heads != 0, start);
+    return record::of(fold_warp((int)(threadIdx.x % WARP) < last ? identity_as<acc_t>() : mine.acc), heads != 0, start);
 #else
     return from_lane(scan_warp(mine), WARP - 1);
 #endif
@@ -60,8 +60,8 @@ template <class State> inline record sum_before(scratch &s, const scan_args &p, 
         *of_tile = mine;
     }
     const bool has_groups = GROUPS != ROWS && p.tiles > MOST_ALONE;
-    const uint32 group = has_groups ? number / GROUP : 0;
-    uint32 begin = group * GROUP;
+    const int group = has_groups ? (int)(number / GROUP) : 0;
+    uint32 begin = (uint32)group * GROUP;
     if (GROUPS == ROWS) { /* the tile in which the row begins */
         const uint64 column = remainder(t.first, p.extent), first = t.first - column;
         begin = column ? (uint32)(REVERSE ? p.tiles - 1 - (p.n - 1 - first) / p.tile : first / p.tile) : number;
@@ -82,8 +82,8 @@ template <class State> inline record sum_before(scratch &s, const scan_args &p, 
         if (group && !sum.has_head()) {
             record before = record::nothing();
 #pragma unroll 1
-            for (uint32 first = 0; first < group; first += OF_WARP)
-                before = join(before, fold_entries(groups, first, group));
+            for (int first = 0; first < group; first += OF_WARP)
+                before = join(before, fold_entries(groups, (uint32)first, (uint32)group));
             sum = join(before, sum);
         }
         if (lane == 0) {

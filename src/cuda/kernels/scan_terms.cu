@@ -472,7 +472,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     uint8 *memory = s.tile[here.at];
 #if IS_LOGSUMEXP
     results_writer results;
-    const real of_tile = r;
+    [[maybe_unused]] const real of_tile = r;
     const log_of_sum log_of;
     real scale = 1, left = before.sum.exps;
     if (!before.has_head) {
