@@ -37,8 +37,11 @@ inline void wipe(handed *sum) {
 }
 
 /* Waits for 'Many' sums that lie 'step' apart, as far as they are among the next 'count' places. Wipes them away, if
- * nobody else reads them. */
-template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 step, uint32 count, acc_t (&sum)[Many]) {
+ * nobody else reads them. HasOne: there is one at least, and those that are not there
+ * may become anything, which takes fewer registers. */
+template <bool Wipes, bool HasOne = true, uint32 Many>
+inline void take_over(handed *from, uint32 step, uint32 count, acc_t (&sum)[Many]) {
+    const auto is_in = [=](uint32 u) { return (HasOne && u == 0) || u * step < count; };
     uint32 part[Many][HANDED_PARTS][4];
     bool are_there;
     do {
@@ -48,14 +51,14 @@ template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 st
 #pragma unroll
             for (int k = 0; k < HANDED_PARTS; k++) {
                 uint32(&w)[4] = part[u][k];
-                if (u * step < count)
+                if (is_in(u))
                     load_relaxed(from[u * step].part[k], w[0], w[1], w[2], w[3]);
             }
 #pragma unroll
         for (uint32 u = 0; u < Many; u++)
 #pragma unroll
             for (int k = 0; k < HANDED_PARTS; k++)
-                are_there &= u * step >= count || has_mark(part[u][k]);
+                are_there &= !is_in(u) || has_mark(part[u][k]);
     } while (!are_there);
 #pragma unroll
     for (uint32 u = 0; u < Many; u++) {
@@ -63,9 +66,9 @@ template <bool Wipes, uint32 Many> inline void take_over(handed *from, uint32 st
 #pragma unroll
         for (int w = 0; w < 2 * HANDED_PARTS; w++)
             word[w] = part[u][w / 2][w % 2];
-        if (u * step < count)
+        if (HasOne || is_in(u))
             memcpy(&sum[u], word, sizeof(acc_t));
-        if (Wipes && u * step < count)
+        if (Wipes && is_in(u))
             wipe(from + u * step);
     }
 }

@@ -44,9 +44,6 @@ template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
     make_exponentials<BLOCK>();
     wait_for_last();
     let_next_start();
-    if (hand_over_all && is_last)
-        for (uint32 b = threadIdx.x; b + 1 < p.blocks; b += BLOCK)
-            prefetch((handed *)p.partials + blockIdx.y * p.blocks + b);
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
         const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, number);
         acc_t acc = fold_row<BLOCK, UNROLL, Aligned>(p, r, block);

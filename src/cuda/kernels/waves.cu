@@ -468,7 +468,7 @@ inline void add_first_wave(const entry *all, uint32 needed, record *base, record
 #pragma unroll
         for (uint32 u = 0; u < TOGETHER; u++)
             sum[u] = identity_as<acc_t>();
-        take_over<false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
+        take_over<false, false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
         __syncwarp();
 #if COMMUTES
 #pragma unroll
