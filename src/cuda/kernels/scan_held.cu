@@ -8,7 +8,7 @@
 
 enum {
     HELD_BLOCK = 512,               /* threads of a block at most */
-    HELD_BLOCKS = 3,                /* of so many, that a multiprocessor must have registers for */
+    HELD_BLOCKS = TALLY_ARCHITECTURE >= 80 ? 3 : 2, /* which a multiprocessor has registers and threads for */
     HELD_VECTOR = 16 / sizeof(in_t) /* elements of a vector */
 };
 
