@@ -103,7 +103,7 @@ int tally_cuda_column_packs(const tally_computation *computation, int architectu
 bool tally_cuda_looks_up_exponentials(const tally_computation *computation);
 /* Elements whose product 32 bits hold, if this is a reduction to a product of narrow integers; else 1. */
 int tally_cuda_factors(const tally_computation *computation);
-/* Whether this is another logsumexp of integers, whose exponentials are looked up (running.cu). */
+/* Whether this is another logsumexp of integers, whose exponentials are looked up (exponentials.cu). */
 bool tally_cuda_looks_up_powers(const tally_computation *computation);
 /* Whether the order in which elements are reduced can show in the results' bits. */
 bool tally_cuda_order_shows(const tally_computation *computation);

@@ -150,19 +150,18 @@ typedef struct tally_cuda_cut {
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;
-            uint64_t chunks;   /* a tile each */
-            uint64_t blocks;   /* that mark runs */
-            unsigned marking;  /* their warps */
-            uint64_t together; /* blocks in waves, which are resident together */
-            bool are_merged;   /* tiles have elements and ends of segments (merged_segments.cu) */
-            bool are_long;     /* segments on average: a tile is a warp's (long_segments.cu) */
-            bool are_parts;    /* of tiles: each keeps what parts of it have (tile_parts.cu) */
-            bool are_pieces;   /* of long segments: a block has one (pieces_of_segments.cu) */
-            bool are_small;    /* tiles of segments */
-            uint64_t
-                apart_tiles; /* small tiles by keys in two launches, if the output is small (apart_runs.cu); else 0 */
-            bool is_apart;   /* results of segments wait (finish_segments.cu) */
-            unsigned few;    /* blocks of the only launch, if there are few elements; else 0 */
+            uint64_t chunks;      /* a tile each */
+            uint64_t blocks;      /* that mark runs */
+            unsigned marking;     /* their warps */
+            uint64_t together;    /* blocks in waves, which are resident together */
+            bool are_merged;      /* tiles have elements and ends of segments (merged_segments.cu) */
+            bool are_long;        /* segments on average: a tile is a warp's (long_segments.cu) */
+            bool are_parts;       /* of tiles: each keeps what parts of it have (tile_parts.cu) */
+            bool are_pieces;      /* of long segments: a block has one (pieces_of_segments.cu) */
+            bool are_small;       /* tiles of segments */
+            uint64_t apart_tiles; /* of keys in two launches, if the output is small (apart_runs.cu); or 0 */
+            bool is_apart;        /* results of segments wait (finish_segments.cu) */
+            unsigned few;         /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {
             uint64_t blocks; /* that share a row; 0: each group is a warp's */

@@ -459,6 +459,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
         add_raise(text, c);
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
     tally_text_add(text, tally_cuda_kernels_running);
+    tally_text_add(text, tally_cuda_kernels_exponentials);
     if (c->exact)
         tally_text_add(text, tally_cuda_kernels_exact_running);
 }

@@ -63,7 +63,7 @@ static void make_offsets(sample *s) {
         s->offsets[++s->groups] = at + !s->may_be_empty;
 }
 
-/* Of a number that a half has, too, and that is not too small for its leading 1. */
+/* The bits of a half that has the same value. There is one, and it is a normal number, 0 or not finite. */
 static uint16_t half_of(uint32_t single) {
     const uint32_t exponent = single >> 23 & 255, sign = single >> 16 & 0x8000, fraction = single >> 13 & 1023;
     return (uint16_t)(sign | (exponent == 255 ? 0x7c00 | fraction : exponent ? (exponent - 112) << 10 | fraction : 0));
@@ -170,7 +170,8 @@ static bool is_near(const sample *s, tally_dtype type, const char *a, const char
     return wanted == given || (isnan(wanted) && isnan(given)) || (isfinite(wanted) && fabs(wanted - given) <= error);
 }
 
-/* Of which a computation in other order may give a neighbour: a variance, not less than 0. */
+/* Whether two halves, which are not negative, are equal or next to each other: a variance that is computed in another
+ * order may be. */
 static bool are_neighbours(const char *a, const char *b) {
     uint16_t halves[2];
     memcpy(halves, a, 2), memcpy(halves + 1, b, 2);

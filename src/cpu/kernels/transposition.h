@@ -106,9 +106,9 @@ DEFINE_FEW(16, epi16)
 DEFINE_FEW(32, epi32)
 DEFINE_FEW(64, epi64)
 
-/* Of bytes no shuffle takes two vectors. (Largest of u8 in rows of 2, 3, 5, 7 0.166, 0.121, 0.098, 0.076 ns an element
- * by blocks of 16 bytes, so 0.056, 0.051, 0.062, 0.065; of 8 0.067 and 0.068.) 16 elements of the long side are a
- * quarter of a vector, and each output is what one shuffle for each input leaves of it. */
+/* No shuffle of bytes takes two vectors. So 16 elements of the long side are a quarter of a vector, and each output is
+ * what one shuffle for each input leaves of it. Zen 5, ns an element by blocks of 16 bytes and so: largest of u8 in
+ * rows of 2 0.166 and 0.056, of 3 0.121 and 0.051, of 5 0.098 and 0.062, of 7 0.076 and 0.065, of 8 0.067 and 0.068. */
 enum { MOST_FEW_8 = 7, QUARTER = 16, QUARTERS = 4 };
 
 ALWAYS_INLINE void choose_8(size_t few, bool joins, uint8_t choices[MOST_FEW_8][MOST_FEW_8][QUARTER]) {

@@ -100,7 +100,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
 inline acc_t fold_tile(tile_memory &s, const tile &t, uint32 heads) {
 #if IS_LOGSUMEXP
     make_powers_of_integers();
-    if (POWERS > 1)
+    if (!IS_FLOAT)
         __syncthreads();
 #endif
     if (!heads) {

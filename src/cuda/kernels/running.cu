@@ -14,20 +14,6 @@ enum { CAN_OVERFLOW = ARE_SAME<value_t, double> };
 
 enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 
-#if IS_LOGSUMEXP
-/* The powers of all bytes, which are neither too large nor too small for sums in doubles. Known after the next barrier. */
-constexpr bool LOOKS_UP_BYTES = sizeof(in_t) == 1 && sizeof(acc_t) > 8;
-enum { BYTE_VALUES = LOOKS_UP_BYTES ? 256 : 1 };
-inline double *powers_of_bytes() {
-    __shared__ double powers[BYTE_VALUES];
-    return powers;
-}
-inline void make_powers_of_bytes(uint32 threads) {
-    for (uint32 k = threadIdx.x; k < BYTE_VALUES && LOOKS_UP_BYTES; k += threads)
-        powers_of_bytes()[k] = exp_nearby((double)(value_t)k);
-}
-#endif
-
 #if MOMENTS
 /* The accumulator of n elements, whose distances from 'shift' and the squares of those have these sums. */
 template <class A> inline A moments_about(double n, double shift, double distances, double squares) {
@@ -551,98 +537,6 @@ struct short_running {
 };
 #else
 typedef running<acc_t> short_running;
-#endif
-
-#if IS_LOGSUMEXP
-/* An accumulator of the sum of exp(x - largest), where largest is finite. */
-template <class A, class Real> inline A of_exponentials(Real largest, Real sum) {
-    A r = {largest, sum};
-    if (sum == 0)
-        r.a0 = range<Real>::lowest();
-    if (!(sum <= GREATEST_FINITE<Real>) && !is_nan(largest)) /* NaN, too: exp_below() is for negative numbers */
-        r = {range<Real>::highest(), 1};
-    return r;
-}
-#if LOOKS_UP_POWERS
-/* Integers lie whole numbers below the largest. Powers of the first of these are looked up in shared memory, since an
- * exponential of doubles takes 20 instructions. The others are less than 2^-92, and 2^39 of them do not show beside 1. */
-template <int Bytes> struct distance_of {
-    typedef uint32 type;
-};
-template <> struct distance_of<8> {
-    typedef uint64 type;
-};
-enum { POWERS = 64 };
-typedef value_t term_t;
-typedef decltype(lane_t::a0) power_t;
-inline term_t least_term() {
-    return range<term_t>::lowest();
-}
-
-inline power_t *powers() {
-    __shared__ power_t table[POWERS + 1];
-    return table;
-}
-/* All threads of the block call this first. */
-inline void prepare_powers() {
-    if (threadIdx.x <= POWERS)
-        powers()[threadIdx.x] = threadIdx.x < POWERS ? exp_below(-(power_t)threadIdx.x) : 0;
-    __syncthreads();
-}
-inline power_t power_below(term_t x, term_t largest) {
-    const auto below = (distance_of<sizeof(in_t)>::type)largest - (distance_of<sizeof(in_t)>::type)x;
-    return powers()[below < POWERS ? (uint32)below : POWERS];
-}
-inline term_t finite(term_t x) {
-    return x;
-}
-#else
-typedef decltype(lane_t::a0) term_t, power_t;
-inline term_t least_term() {
-    return -GREATEST_FINITE<term_t>;
-}
-
-inline void prepare_powers() {}
-inline power_t power_below(term_t x, term_t largest) {
-    return exp_below(x - largest);
-}
-inline term_t finite(term_t x) {
-    return x > GREATEST_FINITE<term_t> ? GREATEST_FINITE<term_t> : x;
-}
-#endif
-/* Exponentials of terms, of which some raise the largest value together before they are added. So a term costs one
- * exponential that waits for no other. The largest value is finite: no difference is one of infinities, and a term that
- * is infinite adds 0 or infinity. */
-struct exponentials_below {
-    term_t largest = least_term();
-    power_t of_largest = 0;
-
-    void raise(term_t next) {
-        next = finite(larger(largest, next));
-        of_largest *= power_below(largest, next);
-        largest = next;
-    }
-    void append(value_t x, value_t, uint64) {
-        of_largest += power_below((term_t)x, largest);
-    }
-    lane_t sum() const {
-        return of_exponentials<lane_t>((power_t)largest, of_largest);
-    }
-};
-/* Combines accumulators with exponentials that do not wait for each other. */
-template <int Count> inline acc_t combine_all(const acc_t (&of)[Count]) {
-    acc_t r = of[0];
-#pragma unroll
-    for (int k = 1; k < Count; k++)
-        r.a0 = larger(r.a0, of[k].a0);
-    r.a1 = 0;
-#pragma unroll
-    for (int k = 0; k < Count; k++)
-        r.a1 += of[k].a1 * exp_below(of[k].a0 == r.a0 ? 0 : of[k].a0 - r.a0); /* both may be infinite */
-    return r;
-}
-#else
-inline void prepare_powers() {}
 #endif
 
 #if MOMENTS == 2

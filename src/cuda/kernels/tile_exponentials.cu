@@ -1,18 +1,20 @@
 /* The sums of exponentials of a thread's elements of a tile, for each of its groups. Powers of integers come from a table
  * in shared memory. */
 #if IS_LOGSUMEXP
-/* Powers of e, known after the next barrier: of bytes all, which are neither too large nor too small for a sum; of wider
- * integers what is less than a group's largest, as far as it adds anything: e^-127 of 2^64 elements does not. */
-enum { ARE_BYTES = sizeof(in_t) == 1, POWERS = ARE_BYTES ? 256 : IS_FLOAT ? 1 : 128 };
+/* Of wider integers than bytes e^-127 of 2^64 elements adds nothing to a sum. */
+enum { ARE_BYTES = sizeof(in_t) == 1, POWERS_BELOW = 127 };
+static_assert(!ARE_BYTES || LOOKS_UP_BYTES);
 inline double *powers_of_integers() {
-    __shared__ double powers[POWERS];
-    return powers;
+    if constexpr (ARE_BYTES || IS_FLOAT)
+        return powers_of_bytes();
+    else
+        return powers_below<double, POWERS_BELOW>();
 }
 inline void make_powers_of_integers() {
-    for (uint32 k = threadIdx.x; k < POWERS && POWERS > 1; k += BLOCK)
-        powers_of_integers()[k] = ARE_BYTES        ? exp_nearby((double)(value_t)k)
-                                  : k + 1 < POWERS ? exp_nearby(-small_number(k))
-                                                   : 0;
+    if constexpr (ARE_BYTES)
+        make_powers_of_bytes(BLOCK);
+    else if constexpr (!IS_FLOAT)
+        make_powers_below<double, POWERS_BELOW>(BLOCK);
 }
 
 /* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is *last. If all
@@ -38,7 +40,7 @@ inline bool add_near_exponentials(const thread_items &items, const item_bits &he
             end_group(group());
             sum = 0;
         }
-        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % POWERS] : exp_nearby(away(k));
+        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % BYTE_VALUES] : exp_nearby(away(k));
     }
     *last = group();
     return true;
@@ -49,18 +51,10 @@ template <bool IsFloat, class Real> struct level_of {
 template <class Real> struct level_of<false, Real> {
     typedef value_t type;
 };
-template <bool IsWide> struct distance_of { /* without a sign */
-    typedef uint32 type;
-};
-template <> struct distance_of<true> {
-    typedef uint64 type;
-};
 /* A sum of exponentials of distances from the largest value, which integers keep as it is. */
 template <class Real, class Level> struct sum_below {
     Level largest = 0;
     Real sum = 0;
-
-    typedef typename distance_of<(sizeof(Level) > 4)>::type distance;
 
     static sum_below of(const in_t &x) {
         return {(Level)value_of(x), 1};
@@ -69,8 +63,7 @@ template <class Real, class Level> struct sum_below {
         return a < b ? b : a;
     }
     static Real power(const double *powers, Level x, Level largest) {
-        const distance away = (distance)largest - (distance)x;
-        return (Real)powers[away < POWERS ? (uint32)away : POWERS - 1];
+        return (Real)power_at<POWERS_BELOW, sizeof(Level)>(powers, x, largest);
     }
     tile_lane lane() const {
         return sum > 0 ? tile_lane{(Real)largest, sum} : identity_as<tile_lane>();
