@@ -22,17 +22,15 @@ template <bool Moments> struct strand_sum {
     typedef running<lane_t> type;
     typedef running<acc_t, lane_t> carried;
 };
-template <> struct strand_sum<true> {
-    typedef running<acc_t> type, carried;
-};
+template <> struct strand_sum<true> { typedef running<acc_t> type, carried; };
 
 /* A block's tile, and a thread's place in it. */
 struct tall_place {
-    uint32 tile;    /* from the top of its panel, in logical order */
-    uint64 column;  /* the thread's first, of outer x inner */
-    uint64 first;   /* the strand's first row, logical */
-    uint64 from;    /* the element of the panel's first column in the tile's physically lowest row */
-    uint64 at;      /* the thread's first element in the strand's first row */
+    uint32 tile;   /* from the top of its panel, in logical order */
+    uint64 column; /* the thread's first, of outer x inner */
+    uint64 first;  /* the strand's first row, logical */
+    uint64 from;   /* the element of the panel's first column in the tile's physically lowest row */
+    uint64 at;     /* the thread's first element in the strand's first row */
     uint32 strand, lane;
     int rows, columns; /* of the tile */
     int row, there;    /* the strand's first row among the tile's physical ones, and its rows */
@@ -108,7 +106,8 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
                 copy(to + at, first + at);
             return;
         }
-        const int at_once = TALL_BLOCK / vectors, first = threadIdx.x / vectors, at = (threadIdx.x - first * vectors) * 16;
+        const int at_once = TALL_BLOCK / vectors, first = threadIdx.x / vectors,
+                  at = (threadIdx.x - first * vectors) * 16;
         const uint64 step = at_once * row_bytes;
         uint64 from = lowest + first * row_bytes + at; /* as far from the vector as the row's begin from its own */
         uint8 *there = to + first * p.pitch + at;
@@ -138,21 +137,22 @@ struct tall_results {
     }
     /* Writes whole vectors of memory, and the bytes at the tile's ends. */
     void send(const tall_args &p, const tall_place &t) const {
-        const uint64 to = (uint64)(p.out + t.from);
-        const int bytes = t.rows * t.columns * (int)sizeof(result_t), skipped = (int)(to & 15);
-        const uint8 *const source = first - skipped;
+        uint8 *const to = (uint8 *)(p.out + t.from);
+        const int bytes = t.rows * t.columns * (int)sizeof(result_t), head = (int)(0 - (uint64)to & 15);
+        const int whole = bytes < head ? 0 : (bytes - head) / 16 * 16, end = bytes < head ? bytes : head + whole;
+        const uint8 *const source = first + head;
         const uint32 apart = (uint32)(uint64)source & 15;
-        for (int at = threadIdx.x * 16; at < skipped + bytes; at += TALL_BLOCK * 16) {
-            if (at >= skipped && at + 16 <= skipped + bytes) {
-                const uint4 *const vector = (const uint4 *)(source + at - apart);
-                __stcs((uint4 *)(to - skipped + at), apart ? straddling(vector[0], vector[1], apart) : vector[0]);
-                continue;
-            }
+        if (apart == 0)
+#pragma unroll 4
+            for (int at = threadIdx.x * 16; at < whole; at += TALL_BLOCK * 16)
+                __stcs((uint4 *)(to + head + at), *(const uint4 *)(source + at));
+        else
 #pragma unroll 1
-            for (int b = at; b < at + 16; b++)
-                if (b >= skipped && b < skipped + bytes)
-                    *(uint8 *)(to - skipped + b) = source[b];
-        }
+            for (int at = threadIdx.x * 16; at < whole; at += TALL_BLOCK * 16)
+                __stcs((uint4 *)(to + head + at), load_straddling(source + at));
+        const int edge = threadIdx.x < 16 ? threadIdx.x : end + threadIdx.x - 16;
+        if (threadIdx.x < 16 ? edge < head && edge < bytes : edge < bytes)
+            to[edge] = first[edge];
     }
 };
 
@@ -214,14 +214,14 @@ template <int Width> struct tall_strand {
             return row;
         }
     };
-    /* Calls use(k, x, y) with the rows. */
-    template <class Use> void for_rows(Use use) const {
+    /* Calls use(k, settles, x, y) with the rows. */
+    template <bool AreUnrolled = true, class Use> void for_rows(Use use) const {
         cursor of_x = cursor::of(p, t, p.x, x), of_y = of_x;
         if (HAS_SECOND)
             of_y = cursor::of(p, t, p.y, y);
         int k = 0;
 #pragma unroll 1
-        for (; k + AT_ONCE <= t.there; k += AT_ONCE) {
+        for (; AreUnrolled && k + AT_ONCE <= t.there; k += AT_ONCE) {
             row_t a[AT_ONCE], b[HAS_SECOND ? AT_ONCE : 1];
 #pragma unroll
             for (int u = 0; u < AT_ONCE; u++) {
@@ -236,7 +236,7 @@ template <int Width> struct tall_strand {
 #pragma unroll 1
         for (; k < t.there; k++) {
             const row_t a = of_x.next_alone(), b = HAS_SECOND ? of_y.next_alone() : a;
-            use(k, false, a, b);
+            use(k, !AreUnrolled && k & AT_ONCE, a, b);
         }
     }
     template <class Sum> void begin(Sum (&sum)[Width]) const { /* tells the first element, if that spares tests */
@@ -282,12 +282,12 @@ template <int Width> __noinline__ void store_slowly(result_t *to, few<result_t, 
 
 /* ---- look-back ---- */
 
-/* Sums of a block in shared memory: one for each column of a thread. */
-struct tall_sums {
+/* Sums of a block in shared memory: rows of strands, each with the first columns of all threads, then the second. */
+template <int Width> struct tall_sums {
     acc_t *of;
 
     acc_t &at(int k, uint32 strand, uint32 lane, const tall_args &p) const {
-        return of[k * TALL_BLOCK + strand * p.across + lane];
+        return of[(strand * Width + k) * p.across + lane];
     }
 };
 
@@ -301,28 +301,32 @@ inline void publish_sums(const tall_args &p, const tall_place &t, entry *entries
 
 /* Makes 'before' the sums of a column's strands before this one. The last strand's threads get the tile's in 'all'. */
 template <int Width>
-inline void add_up_strands(const tall_args &p, const tall_place &t, const tall_sums &sums, const tall_sums &totals,
-                           const acc_t (&mine)[Width], acc_t (&before)[Width], acc_t (&all)[Width]) {
-    if (p.strands > FEW_STRANDS) {
-        int lanes = WARP;
-        while (lanes * p.across > TALL_BLOCK)
-            lanes /= 2;
-#pragma unroll
-        for (int k = 0; k < Width; k++) {
-            before[k] = scan_strands(sums.of + k * TALL_BLOCK, p.across, p.strands, lanes, threadIdx.x, mine[k],
-                                     &totals.at(k, p.strands - 1, 0, p), [] { __syncthreads(); });
-            all[k] = totals.at(k, p.strands - 1, t.lane, p);
-        }
-        return;
-    }
+inline void add_up_strands(const tall_args &p, const tall_place &t, const tall_sums<Width> &sums,
+                           const tall_sums<Width> &totals, const acc_t (&mine)[Width], acc_t (&before)[Width],
+                           acc_t (&all)[Width]) {
     if (t.works)
 #pragma unroll
         for (int k = 0; k < Width; k++)
             sums.at(k, t.strand, t.lane, p) = mine[k];
-    __syncthreads();
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        before[k] = identity_as<acc_t>();
+        before[k] = all[k] = identity_as<acc_t>();
+    __syncthreads();
+    if (p.strands > FEW_STRANDS) {
+        const int columns = p.across * Width;
+        int lanes = WARP;
+        while (lanes * columns > TALL_BLOCK)
+            lanes /= 2;
+        scan_spots(sums.of, columns, p.strands, lanes, threadIdx.x, &totals.at(0, p.strands - 1, 0, p));
+        __syncthreads();
+        if (t.works)
+#pragma unroll
+            for (int k = 0; k < Width; k++) {
+                before[k] = sums.at(k, t.strand, t.lane, p);
+                all[k] = totals.at(k, p.strands - 1, t.lane, p);
+            }
+        return;
+    }
     if (t.works)
 #pragma unroll 4
         for (uint32 s = 0; s < t.strand; s++)
@@ -359,9 +363,7 @@ struct tall_levels {
     uint32 row(uint32 number) const {
         return number + (number < of_chains ? chain_row : number < to_groups ? group_row : tile_row);
     }
-    bool ends_group(const tall_args &p) const {
-        return of_tiles == (1u << p.group_bits) - 1;
-    }
+    bool ends_group(const tall_args &p) const { return of_tiles == (1u << p.group_bits) - 1; }
     bool ends_chain(const tall_args &p) const {
         return ends_group(p) && to_groups - of_chains == (1u << p.chain_bits) - 1;
     }
@@ -369,7 +371,7 @@ struct tall_levels {
 
 /* Makes 'above' the sums from number 'from' on. Strands but the last read some each, which go into 'parts'. */
 template <int Width>
-inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_sums &parts, const tall_levels &l,
+inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_sums<Width> &parts, const tall_levels &l,
                           uint32 from, acc_t (&above)[Width]) {
     enum { FEW_PARTS = IS_LOGSUMEXP || MOMENTS ? 2 : 8 }; /* which each thread adds up by itself */
     constexpr uint32 AHEAD = TALL_ENTRIES > Width ? TALL_ENTRIES / Width : 1;
@@ -405,7 +407,7 @@ inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_su
     __syncthreads();
     uint32 apart = 1;
     for (; from + FEW_PARTS * apart * each < l.count; apart *= 2) {
-        if (t.works && t.strand % (2 * apart) == 0 && from + (t.strand + apart) * each < l.count)
+        if (t.works && (t.strand & (2 * apart - 1)) == 0 && from + (t.strand + apart) * each < l.count)
 #pragma unroll
             for (int k = 0; k < Width; k++)
                 parts.at(k, t.strand, t.lane, p) =
@@ -422,17 +424,18 @@ inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_su
                 above[k] = combine(above[k], parts.at(k, part, t.lane, p));
 }
 
-/* Makes 'above' the sums of all tiles above this one. The row of 'parts' that is the last strand's has the tile's own. */
+/* Makes 'above' the sums of all tiles above this one. The row of 'parts' that is the last strand's has the tile's own.
+ */
 template <int Width>
-inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &parts, acc_t (&above)[Width]) {
+inline void look_back(const tall_args &p, const tall_place &t, const tall_sums<Width> &parts, acc_t (&above)[Width]) {
     const tall_levels l = tall_levels::of(p, t);
     const bool tells = t.works && t.strand == 0;
     auto tell = [&](uint64 number) { /* the sum of 'above' and the tile */
-        acc_t all[Width];
+                                     acc_t all[Width];
 #pragma unroll
-        for (int k = 0; k < Width; k++)
-            all[k] = combine(above[k], parts.at(k, p.strands - 1, t.lane, p));
-        publish_sums(p, t, p.entries, number, all);
+                                     for (int k = 0; k < Width; k++)
+                                         all[k] = combine(above[k], parts.at(k, p.strands - 1, t.lane, p));
+                                     publish_sums(p, t, p.entries, number, all);
     };
     if (l.ends_group(p) && p.chain_bits) {
         add_up_levels(p, t, parts, l, l.to_groups, above);
@@ -449,8 +452,8 @@ inline void look_back(const tall_args &p, const tall_place &t, const tall_sums &
 
 template <int Width> inline void scan_tile(const tall_args &p) {
     extern __shared__ __align__(128) uint8 tall_memory[];
-    const tall_sums sums = {(acc_t *)tall_memory};
-    const tall_sums parts = {sums.of + TALL_SPOTS};
+    const tall_sums<Width> sums = {(acc_t *)tall_memory};
+    const tall_sums<Width> parts = {sums.of + TALL_SPOTS};
     uint8 *x = tall_memory + 2 * TALL_SPOTS * sizeof(acc_t), *y = x + p.tile_bytes;
     const tall_place t = tall_place::of(p, Width);
     const tall_strand<Width> strand = {p, t, x, y};
@@ -510,24 +513,31 @@ template <int Width> inline void scan_tile(const tall_args &p) {
     if (p.results != ~0u) {
         const tall_results staged = tall_results::of(p, t, x);
         result_t *to = (result_t *)staged.first + (uint32)(t.at - t.from);
+        const bool is_aligned = ((uint64)to & (Width * sizeof(result_t) - 1)) == 0;
         give_all([&](const few<result_t, Width> &results) {
+            if (is_aligned)
+                store_part((few<result_t, Width> *)to, results);
+            else
 #pragma unroll
-            for (int j = 0; j < Width; j++)
-                to[j] = results.element[j];
+                for (int j = 0; j < Width; j++)
+                    to[j] = results.element[j];
             to += (int)step;
         });
         __syncthreads();
         staged.send(p, t);
     } else {
         result_t *to = p.out + t.at;
-        const bool is_aligned = ((uint64)to & (Width * sizeof(result_t) - 1)) == 0;
-        give_all([&](const few<result_t, Width> &results) {
-            if (is_aligned)
+        if (((uint64)to & (Width * sizeof(result_t) - 1)) == 0)
+            give_all([&](const few<result_t, Width> &results) {
                 store_part((few<result_t, Width> *)to, results);
-            else
-                store_slowly<Width>(to, results);
-            to += step;
-        });
+                to += step;
+            });
+        else
+            strand.template for_rows<false>(
+                [&](int k, bool settles, const few<in_t, Width> &a, const few<in_t, Width> &b) {
+                    store_slowly<Width>(to, strand.result_of(run, k, settles, a, b));
+                    to += step;
+                });
     }
     if (p.total && t.there && t.first + t.there == p.extent)
 #pragma unroll
