@@ -78,6 +78,7 @@ typedef struct tally_cuda_cut {
             unsigned groups; /* rows of a step */
             unsigned slabs;  /* of a block: 1 where panels are not whole slabs */
             bool clusters;   /* of the blocks of a panel */
+            bool hands_over; /* a panel's blocks to its last one */
         } columns;
         struct {
             uint64_t tile; /* elements of a tile */

@@ -33,11 +33,11 @@ static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cud
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
 #define COLUMNS tally_cuda_kernels_partials, tally_cuda_kernels_columns
+#define LONG_COLUMNS                                                                                                   \
+    COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_hand_over, tally_cuda_kernels_fold_columns
 
-static const char *const columns[] = {COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_fold_columns,
-                                      entry_fold_columns, NULL};
-static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_columns,
-                                             tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
+static const char *const columns[] = {LONG_COLUMNS, entry_fold_columns, NULL};
+static const char *const single_columns[] = {LONG_COLUMNS, entry_fold_single_columns, NULL};
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 static const char *const thin_columns[] = {COLUMNS,
                                            tally_cuda_kernels_column_partials,

@@ -473,6 +473,54 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
 }
 #endif
 
+/* The last block of a panel gives the results. 'others' blocks have handed over sums of its columns, 'results' apart,
+ * and 'spots' has its own. Threads share columns where these are few. One block of some needs this, so it is a call,
+ * which keeps the registers of the loop few. */
+__noinline__ void give_handed(handed *from, uint32 others, uint32 results, uint32 columns, spot_t *spots,
+                              const destination to, uint64 column) {
+    constexpr uint32 AHEAD = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 ? 2 : 4;
+    constexpr uint32 THREADS = COLUMN_SPOTS < BLOCK ? (int)COLUMN_SPOTS : (int)BLOCK;
+    const uint32 fit = columns < THREADS ? THREADS / columns : 1, shares = fit < others ? fit : others;
+    const uint32 here = shares > 1 ? columns : BLOCK, share = threadIdx.x / here;
+    const uint32 each = (others + shares - 1) / shares, step = COMMUTES ? shares : 1;
+    for (uint32 j = threadIdx.x - share * here; j - threadIdx.x % here < columns; j += here) {
+        const bool works = share < shares && j < columns;
+        const acc_t own = works ? sum_of(spots[j]) : identity_as<acc_t>();
+        acc_t acc = identity_as<acc_t>();
+        uint32 at = COMMUTES ? share : share * each;
+        const uint32 end = !works ? 0 : COMMUTES || at + each > others ? others : at + each;
+#pragma unroll 1
+        for (; at < end; at += AHEAD * step) {
+            acc_t next[AHEAD];
+#pragma unroll
+            for (uint32 u = 0; u < AHEAD; u++)
+                next[u] = identity_as<acc_t>();
+            take_over<true, false>(from + at * results + j, step * results, (end - at) * results, next);
+#if COMBINES_TOGETHER
+            acc_t all[AHEAD + 1] = {acc};
+#pragma unroll
+            for (uint32 u = 0; u < AHEAD; u++)
+                all[u + 1] = next[u];
+            acc = combine_all(all);
+#else
+#pragma unroll
+            for (uint32 u = 0; u < AHEAD; u++)
+                acc = combine(acc, next[u]);
+#endif
+        }
+        if (shares > 1) { /* then this is the only round */
+            acc_t *const of_shares = (acc_t *)spots;
+            __syncthreads();
+            if (works)
+                of_shares[threadIdx.x] = acc;
+            fold_groups(of_shares, columns, shares, 1);
+            acc = of_shares[j];
+        }
+        if (works && share == 0)
+            give(to, column + j, combine(acc, own));
+    }
+}
+
 template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, spot_t *spots) {
     const uint32 spot = threadIdx.x * Width, spots_a_slab = p.groups * p.panel;
     const bool works = spot < b.slabs * spots_a_slab;
@@ -502,11 +550,17 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
         return;
     }
 #endif
-    slot *partials = p.partials + b.chunk * p.outer * p.inner;
+    const uint64 results = p.outer * p.inner;
+    slot *const partials = p.partials + b.chunk * results;
+    handed *const all_handed = (handed *)p.partials + b.column;
+    if (p.hands_over && b.chunk + 1 == p.chunks)
+        return; /* fold_columns_of goes on */
     for (uint32 j = threadIdx.x; j < b.slabs * b.columns; j += BLOCK) {
         const uint32 slab = j / b.columns; /* those of several slabs are whole rows */
         const acc_t acc = sum_of(spots[slab * spots_a_slab + j - slab * b.columns]);
-        if (p.chunks > 1)
+        if (p.hands_over)
+            give_away(all_handed + b.chunk * results + j, acc);
+        else if (p.chunks > 1)
             partials[b.column + j].write(acc);
         else
             give(p.to, b.column + j, acc);
@@ -516,9 +570,16 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 /* Threads of COLUMN_WIDTH columns and of one have kernels of their own, which are compiled side by side. */
 template <int Width> inline void fold_columns_of(const columns_args &p) {
     __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
+    wait_for_last(); /* which may hand over in the same memory */
     let_next_start();
     prepare_powers();
     const uint64 parts = (p.outer + p.slabs - 1) / p.slabs * p.panels * p.chunks;
     for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
         fold_panel<Width>(p, panel_part_at(p, number), (spot_t *)memory);
+    if (!p.hands_over)
+        return;
+    const panel_part b = panel_part_at(p, blockIdx.x); /* its only one */
+    if (b.chunk + 1 == p.chunks)
+        give_handed((handed *)p.partials + b.column, (uint32)b.chunk, (uint32)(p.outer * p.inner), b.columns,
+                    (spot_t *)memory, p.to, b.column);
 }
