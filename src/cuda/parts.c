@@ -212,8 +212,13 @@ static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally
                                             tally_cuda_kernels_scan_thin, NULL};
 static const char *const scan_of_few[] = {tally_cuda_kernels_scan_few, NULL};
 
-static const char *const tall[] = {tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_strands,
-                                   tally_cuda_kernels_scan_tall, NULL};
+static const char *const tall[] = {tally_cuda_kernels_pipeline,
+                                   tally_cuda_kernels_waves,
+                                   tally_cuda_kernels_strands,
+                                   tally_cuda_kernels_packed_scans,
+                                   tally_cuda_kernels_tall_tiles,
+                                   tally_cuda_kernels_scan_tall,
+                                   NULL};
 
 static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns, NULL};
 

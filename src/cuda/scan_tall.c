@@ -32,8 +32,9 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t outer = shape->outer, inner = shape->inner, extent = shape->extent;
     if (!sizes->tall.items || c->is_sized || inner < 2 || extent < LEAST_EXTENT)
         return false;
-    const uint64_t width = inner % sizes->tall.width ? 1 : sizes->tall.width, bytes = width * c->in_bytes;
-    const uint64_t threads = inner / width;
+    const bool packs = sizes->tall.packs && inner * c->in_bytes <= NARROW_BYTES && inner >= 2 * sizes->tall.width;
+    const uint64_t width = inner % sizes->tall.width && !packs ? 1 : sizes->tall.width, bytes = width * c->in_bytes;
+    const uint64_t threads = divide_up(inner, width);
     uint64_t most_across = least(MOST_ACROSS, PANEL_BYTES / bytes);
     if (inner * c->in_bytes > NARROW_BYTES && outer * divide_up(threads, most_across) < MANY_PANELS)
         most_across = least(MOST_ACROSS, PANEL_BYTES / 2 / bytes);

@@ -104,11 +104,13 @@ static void narrow_sizes(const tally_computation *c, unsigned acc, unsigned wide
 }
 
 /* A thread of scan_tall.cu takes a word of neighbouring columns, as far as registers hold their sums. */
-static void tall_sizes(const tally_computation *c, unsigned acc, unsigned result, tally_cuda_sizes *s) {
+static void tall_sizes(const tally_computation *c, int architecture, unsigned acc, unsigned result,
+                       tally_cuda_sizes *s) {
     enum { WORD = 4, MOST_RESULTS = 16, MOST_SUMS = 32, MOST_SLOT = 32, MOST_ROWS = 64 /* as in LANE_LIMIT */ };
     const unsigned in = (unsigned)c->in_bytes;
     if (c->in_window || c->exact || c->desc.grouping != TALLY_AXIS || !tally_is_scan(c) || s->slot_bytes > MOST_SLOT)
         return;
+    s->tall.packs = tally_cuda_column_packs(c, architecture) != 0;
     s->tall.width = (unsigned)most(1, WORD / in);
     while (s->tall.width > 1 && (s->tall.width * result > MOST_RESULTS || s->tall.width * s->slot_bytes > MOST_SUMS))
         s->tall.width /= 2;
@@ -195,7 +197,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
     s->scan.threads = loaders + s->scan.messengers * WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
     narrow_sizes(c, acc, most(in, result), limit, s);
-    tall_sizes(c, acc, result, s);
+    tall_sizes(c, architecture, acc, result, s);
 }
 
 /* The vectors of a thread in small tiles, for input that whole ones would give a few processors only; 0: no fewer. */
