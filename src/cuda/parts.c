@@ -209,7 +209,7 @@ static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally
                                      tally_cuda_kernels_scan_narrow, NULL};
 
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_lane_words,
-                                            tally_cuda_kernels_scan_thin, NULL};
+                                            tally_cuda_kernels_packed_scans, tally_cuda_kernels_scan_thin, NULL};
 static const char *const scan_of_few[] = {tally_cuda_kernels_scan_few, NULL};
 
 static const char *const tall[] = {tally_cuda_kernels_pipeline,

@@ -280,7 +280,7 @@ bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_compu
     const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result);
     const uint64_t threads = shape->outer * divide_up(shape->inner, sizes->thin_width);
     if (c->in_window || sizes->is_large || !shape->extent || shape->extent > THIN_ROWS ||
-        threads / TALLY_CUDA_BLOCK >= INT32_MAX)
+        threads / TALLY_CUDA_BLOCK >= INT32_MAX / 2)
         return false;
     if (shape->extent > 1 &&
         (shape->inner * widest < LEAST_THIN_ROW || (shape->extent > FEW_THIN_ROWS && threads < THIN_THREADS) ||
@@ -432,7 +432,9 @@ tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *l) {
 tally_status tally_cuda_scan_thin_launch(const tally_cuda_launch *l) {
     tally_cuda_scan_columns_args args = columns_scan(l, 0, 1);
     const uint64_t threads = args.outer * divide_up(args.inner, l->plan->sizes.thin_width);
-    const tally_cuda_grid grid = {.x = divide_up(threads, TALLY_CUDA_BLOCK), .threads = TALLY_CUDA_BLOCK};
+    /* a warp's last lane does the same as the next one's first */
+    const tally_cuda_grid grid = {.x = divide_up(divide_up(threads, WARP - 1) * WARP, TALLY_CUDA_BLOCK),
+                                  .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_thin, grid, &args, "launching a scan of thin columns");
 }
 

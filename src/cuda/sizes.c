@@ -278,14 +278,14 @@ enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /
 /* The neighbouring columns of a thread of scan_thin.cu: elements and results are a vector at most. Elements of 8 bytes
  * are aligned one by one. With 16 columns of bytes a thread has 121 registers, with 8 it has 60. In a reduction
  * (thin_columns.cu) positions of narrow integers take less room than an accumulator. */
-static unsigned thin_width(const tally_computation *c, const tally_cuda_sizes *s) {
-    enum { MOST = 8 };
+static unsigned thin_width(const tally_computation *c, int architecture, const tally_cuda_sizes *s) {
+    const unsigned MOST = 8;
     const unsigned slot = s->slot_bytes;
     if (!tally_is_scan(c))
         return c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 2 ? MOST
                                                                                                 : s->column_width;
     unsigned width = c->in_bytes == 8 ? 1 : 16 / (unsigned)most(c->in_bytes, c->out_bytes * c->per_result);
-    while (width > 1 && (width > MOST || width * slot > COLUMN_BYTES))
+    while (width > 1 && ((width > MOST && !tally_cuda_column_packs(c, architecture)) || width * slot > COLUMN_BYTES))
         width /= 2;
     return width;
 }
@@ -323,7 +323,7 @@ static void column_sizes(const tally_computation *c, int architecture, unsigned 
     s->column_width = s->vector;
     while (s->column_width > 1 && s->column_width * s->slot_bytes > times * COLUMN_BYTES)
         s->column_width /= 2;
-    s->thin_width = thin_width(c, s) / (are_halves && !are_brief ? 2 : 1);
+    s->thin_width = thin_width(c, architecture, s) / (are_halves && !are_brief ? 2 : 1);
     s->column_spots = TALLY_CUDA_BLOCK * s->column_width;
     while (s->column_spots * s->slot_bytes > times * COLUMN_SHARED)
         s->column_spots /= 2;

@@ -42,6 +42,7 @@ struct packed_run {
     enum { WORDS = COLUMN_PACKS == PACKED_PROD ? (int)IN_WORD : ARE_EXTREMES && sizeof(in_t) == 1 ? 2 : 1 };
     uint32 of[WORDS];
 
+    packed_run() = default;
     explicit packed_run(uint32 word) {
         of[0] = WORDS == 2 && ARE_EXTREMES ? word << 8 : word;
 #pragma unroll
