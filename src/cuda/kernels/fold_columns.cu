@@ -476,7 +476,7 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
 /* The last block of a panel gives the results. 'others' blocks have handed over sums of its columns, 'results' apart,
  * and 'spots' has its own. Threads share columns where these are few. One block of some needs this, so it is a call,
  * which keeps the registers of the loop few. */
-__noinline__ void give_handed(handed *from, uint32 others, uint32 results, uint32 columns, spot_t *spots,
+inline void give_handed(handed *from, uint32 others, uint32 results, uint32 columns, spot_t *spots,
                               const destination to, uint64 column) {
     constexpr uint32 AHEAD = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 ? 2 : 4;
     constexpr uint32 THREADS = COLUMN_SPOTS < BLOCK ? (int)COLUMN_SPOTS : (int)BLOCK;
@@ -578,7 +578,9 @@ template <int Width> inline void fold_columns_of(const columns_args &p) {
         fold_panel<Width>(p, panel_part_at(p, number), (spot_t *)memory);
     if (!p.hands_over)
         return;
-    const panel_part b = panel_part_at(p, blockIdx.x); /* its only one */
+    uint32 number = blockIdx.x;
+    hide(number); /* or what it is made of is kept in registers all along */
+    const panel_part b = panel_part_at(p, number); /* the block's only one */
     if (b.chunk + 1 == p.chunks)
         give_handed((handed *)p.partials + b.column, (uint32)b.chunk, (uint32)(p.outer * p.inner), b.columns,
                     (spot_t *)memory, p.to, b.column);
