@@ -8,6 +8,11 @@ enum {
 };
 static_assert(TALL_ITEMS <= LANE_LIMIT);
 
+/* a / b of small numbers, by fewer instructions than integers take: half of 1 / b is far above what is rounded. */
+inline uint32 small_quotient(uint32 a, uint32 b) {
+    return (uint32)(((float)a + 0.5f) * reciprocal_nearby((float)b));
+}
+
 /* What a thread adds its elements up in. */
 template <bool Moments> struct strand_sum {
     typedef running<lane_t> type;
@@ -34,7 +39,7 @@ struct tall_place {
         tall_place t;
         t.tile = number / panels;
         const uint32 panel = number - t.tile * panels, slab = p.outer == 1 ? 0 : panel / (uint32)p.panels;
-        t.strand = threadIdx.x / p.across;
+        t.strand = small_quotient(threadIdx.x, p.across);
         t.lane = threadIdx.x - t.strand * p.across;
         const uint64 left_of_panel = (uint64)(panel - slab * p.panels) * p.across * width;
         const uint64 within = left_of_panel + t.lane * width, top = (uint64)t.tile * p.strands * p.rows;
@@ -99,12 +104,12 @@ inline void fetch_tile(const tall_args &p, const tall_place &t, const in_t *x, u
                 copy(to + at, first + at);
             return;
         }
-        const int at_once = TALL_BLOCK / vectors, first = threadIdx.x / vectors,
-                  at = (threadIdx.x - first * vectors) * 16;
+        const int at_once = small_quotient(TALL_BLOCK, vectors), first = small_quotient(threadIdx.x, vectors);
+        const int at = (threadIdx.x - first * vectors) * 16;
         const uint64 step = at_once * row_bytes;
         uint64 from = lowest + first * row_bytes + at; /* as far from the vector as the row's begin from its own */
         uint8 *there = to + first * p.pitch + at;
-        const int whole = t.rows / at_once, count = whole + (first < t.rows - whole * at_once);
+        const int whole = small_quotient(t.rows, at_once), count = whole + (first < t.rows - whole * at_once);
 #pragma unroll 4
         for (int k = first < at_once ? count : 0; k; k--) {
             copy(there, from & ~15ull);
