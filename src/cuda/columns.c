@@ -27,7 +27,7 @@ enum {
     OF_TURNS = 64,    /* bytes of such input for each of its partial results */
     OF_PARTIALS = 16, /* bytes of input for each of the chunks' partial results, or few bytes of those in all */
     /* of a panel's partial results, which its last block reads; more are folded by many blocks of a second launch */
-    MOST_HANDED_BYTES = 192 << 10,
+    MOST_HANDED_BYTES = 32 << 10,
     MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
 

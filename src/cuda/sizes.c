@@ -106,7 +106,7 @@ static void narrow_sizes(const tally_computation *c, unsigned acc, unsigned wide
 /* A thread of scan_tall.cu takes a word of neighbouring columns, as far as registers hold their sums. */
 static void tall_sizes(const tally_computation *c, int architecture, unsigned acc, unsigned result,
                        tally_cuda_sizes *s) {
-    enum { WORD = 4, MOST_RESULTS = 16, MOST_SUMS = 32, MOST_SLOT = 32, MOST_ROWS = 64 /* as in LANE_LIMIT */ };
+    enum { WORD = 4, MOST_RESULTS = 16, MOST_SUMS = 32, MOST_SLOT = 32, MOST_ROWS = 128 };
     const unsigned in = (unsigned)c->in_bytes;
     if (c->in_window || c->exact || c->desc.grouping != TALLY_AXIS || !tally_is_scan(c) || s->slot_bytes > MOST_SLOT)
         return;
@@ -114,8 +114,11 @@ static void tall_sizes(const tally_computation *c, int architecture, unsigned ac
     s->tall.width = (unsigned)most(1, WORD / in);
     while (s->tall.width > 1 && (s->tall.width * result > MOST_RESULTS || s->tall.width * s->slot_bytes > MOST_SUMS))
         s->tall.width /= 2;
-    s->tall.items = MOST_ROWS;
-    s->tall.sums = 2 * TALLY_CUDA_TALL_BLOCK * s->tall.width * acc;
+    tally_cuda_accumulator types = {.lane_limit = TALLY_CUDA_LANE_UNLIMITED};
+    if (c->entry)
+        tally_cuda_accumulator_of(c, &types);
+    s->tall.items = (unsigned)least(MOST_ROWS, (uint64_t)types.lane_limit);
+    s->tall.sums = 2 * TALLY_CUDA_TALL_BLOCK * acc * (s->tall.packs ? 1 : s->tall.width);
     s->tall.blocks = acc <= 16 ? 4 : 3;
 }
 

@@ -3,7 +3,7 @@
 
 enum {
     TALL_ENTRIES = ENTRY_BYTES <= 16 ? 4 : 2, /* that a thread reads at a time */
-    TALL_SPOTS = TALL_BLOCK * TALL_WIDTH,
+    TALL_SPOTS = TALL_BLOCK * (COLUMN_PACKS ? 1 : TALL_WIDTH),
     FEW_STRANDS = 8 /* whose sums a thread adds up one after the other */
 };
 static_assert(TALL_ITEMS <= LANE_LIMIT);
