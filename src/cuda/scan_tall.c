@@ -107,9 +107,10 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     if (!cut_tiles(device, c, sizes, shape, false, cut))
         return false;
     const uint64_t tiles = cut->tall.tiles, chains = tiles >> (cut->tall.group_bits + cut->tall.chain_bits);
+    const uint64_t columns =
+        shape->outer * (packs(c, sizes, shape) ? cut->tall.panels * cut->tall.across : shape->inner);
     if (tiles > 1)
-        cut->entries = tally_cuda_place(cut, (tiles + cut->tall.groups + chains) * shape->outer * shape->inner *
-                                                 sizes->entry_bytes);
+        cut->entries = tally_cuda_place(cut, (tiles + cut->tall.groups + chains) * columns * sizes->entry_bytes);
     cut->zeroed_bytes = cut->bytes;
     return true;
 }

@@ -26,7 +26,7 @@ inline void publish_sums(const tall_args &p, const tall_place &t, entry *entries
                          const acc_t (&sum)[Width]) {
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        publish(entries + number * (p.outer * p.inner) + t.column + k, record::of(sum[k], false, 0), 1);
+        publish(entries + number * t.entries + t.entry + k, record::of(sum[k], false, 0), 1);
 }
 
 /* Makes 'before' the sums of a column's strands before this one. The last strand's threads get the tile's in 'all'. */
@@ -105,8 +105,7 @@ inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_su
                           uint32 from, acc_t (&above)[Width]) {
     enum { FEW_PARTS = IS_LOGSUMEXP || MOMENTS ? 2 : 8 }; /* which each thread adds up by itself */
     constexpr uint32 AHEAD = TALL_ENTRIES > Width ? TALL_ENTRIES / Width : 1;
-    const uint64 columns = p.outer * p.inner;
-    const entry *entries = p.entries + t.column;
+    const entry *entries = p.entries + t.entry;
     uint32 each = AHEAD;
     while (each * (p.strands - 1) < l.count - from)
         each += AHEAD;
@@ -118,7 +117,7 @@ inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_su
             const entry *of_row[AHEAD]; /* behind the last one that again */
 #pragma unroll
             for (uint32 u = 0; u < AHEAD; u++)
-                of_row[u] = entries + l.row(at + u < end ? at + u : end - 1) * columns;
+                of_row[u] = entries + l.row(at + u < end ? at + u : end - 1) * t.entries;
             while (!few.try_read([&](int k) { return of_row[k / Width] + k % Width; }, [](int) { return true; }, 1))
                 ;
 #pragma unroll
@@ -316,7 +315,7 @@ inline void scan_packed_tile(const tall_args &p) {
     extern __shared__ __align__(128) uint8 tall_memory[];
     const tall_sums<1> sums = {(acc_t *)tall_memory}, parts = {sums.of + TALL_SPOTS};
     uint8 *const x = tall_memory + 2 * TALL_SPOTS * sizeof(acc_t);
-    const tall_place t = tall_place::of(p, IN_WORD);
+    const tall_place t = tall_place::of<true>(p, IN_WORD);
     const int left = t.columns - (int)(t.lane * IN_WORD), count = !t.works ? 0 : left < IN_WORD ? left : (int)IN_WORD;
     const bool are_rows = is_one_row(p); /* results pass through shared memory then */
     const tall_results staged = are_rows ? tall_results::of(p, t, x) : tall_results{x};

@@ -26,6 +26,7 @@ template <> struct strand_sum<true> {
 struct tall_place {
     uint32 tile;   /* from the top of its panel, in logical order */
     uint64 column; /* the thread's first, of outer x inner */
+    uint64 entry, entries; /* the first of its entries in a row of all panels, and how many those are */
     uint64 first;  /* the strand's first row, logical */
     uint64 from;   /* the element of the panel's first column in the tile's physically lowest row */
     uint64 at;     /* the thread's first element in the strand's first row */
@@ -34,7 +35,8 @@ struct tall_place {
     int row, there;    /* the strand's first row among the tile's physical ones, and its rows */
     bool works;
 
-    static tall_place of(const tall_args &p, int width) {
+    /* AreJoint: a thread has an entry for all of its columns. */
+    template <bool AreJoint = false> static tall_place of(const tall_args &p, int width) {
         const uint32 number = ordinal_of_block(), panels = (uint32)(p.outer * p.panels);
         tall_place t;
         t.tile = number / panels;
@@ -48,6 +50,8 @@ struct tall_place {
         t.rows = rows < p.strands * p.rows ? (int)rows : (int)(p.strands * p.rows);
         t.works = t.strand < p.strands && within < p.inner;
         t.column = slab * p.inner + within;
+        t.entry = AreJoint ? panel * p.across + t.lane : t.column;
+        t.entries = AreJoint ? (uint64)panels * p.across : p.outer * p.inner;
         const int skipped = t.strand * p.rows, left = t.works ? t.rows - skipped : 0;
         t.there = left < 0 ? 0 : left < (int)p.rows ? left : (int)p.rows;
         t.first = top + skipped;
