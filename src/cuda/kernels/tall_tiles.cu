@@ -8,11 +8,6 @@ enum {
 };
 static_assert(TALL_ITEMS <= LANE_LIMIT);
 
-/* a / b of small numbers, by fewer instructions than integers take: half of 1 / b is far above what is rounded. */
-inline uint32 small_quotient(uint32 a, uint32 b) {
-    return (uint32)(((float)a + 0.5f) * reciprocal_nearby((float)b));
-}
-
 /* What a thread adds its elements up in. */
 template <bool Moments> struct strand_sum {
     typedef running<lane_t> type;
