@@ -344,11 +344,8 @@ static bool keeps_width(const tally_computation *c) {
 int tally_cuda_column_packs(const tally_computation *c, int architecture) {
     const bool has_pairs = architecture >= 90, is_scan = tally_is_scan(c); /* of 16 bits, compared by one instruction */
     if (!c->entry || c->exact || c->words.count || c->in_window || c->desc.grouping != TALLY_AXIS ||
-        (is_scan ? !keeps_width(c) : c->in_bytes > 2))
+        (is_scan ? !keeps_width(c) : c->in_bytes != 1))
         return 0;
-    const bool is_float = tally_dtype_is_float(c->desc.in), are_bytes = c->in_bytes == 1;
-    if (is_float && (c->skips_nan || !(tally_cuda_is_flag(c) || tally_class_of(c->monoid) == TALLY_CLASS_COUNT)))
-        return 0; /* whose bits say only whether they are 0 */
     if (tally_cuda_is_flag(c))
         return c->desc.op == TALLY_ALL ? TALLY_CUDA_PACKED_ALL : is_scan ? TALLY_CUDA_PACKED_ANY : TALLY_CUDA_PACKED_OR;
     switch (c->monoid) {
@@ -360,9 +357,7 @@ int tally_cuda_column_packs(const tally_computation *c, int architecture) {
         return TALLY_CUDA_PACKED_XOR;
     case TALLY_MONOID_sum:
     case TALLY_MONOID_sumabs:
-        return is_scan || are_bytes ? TALLY_CUDA_PACKED_SUM : 0;
-    case TALLY_MONOID_nonzero:
-        return !is_scan && (are_bytes || has_pairs) ? TALLY_CUDA_PACKED_COUNT : 0;
+        return TALLY_CUDA_PACKED_SUM;
     case TALLY_MONOID_min:
         return has_pairs ? TALLY_CUDA_PACKED_MIN : 0;
     case TALLY_MONOID_max:

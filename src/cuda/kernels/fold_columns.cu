@@ -328,7 +328,7 @@ constexpr int MOST_IN_A_LANE = brief<lane_t>::LIMIT;
 #else
 constexpr int MOST_IN_A_LANE = MOMENTS == 2 && !SKIPS_NAN && sizeof(out_t) < 8 ? 1 << 20
                                : MOMENTS                                        ? 32
-                               : column_sum::IS_KEY || COLUMN_PACKS == PACKED_COUNT ? 0xffff : COLUMN_PACKS ? 0xfffff : LANE_LIMIT;
+                               : column_sum::IS_KEY ? 0xffff : COLUMN_PACKS ? 0xfffff : LANE_LIMIT;
 #endif
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;

@@ -1,18 +1,11 @@
-/* What a thread keeps of its columns (fold_columns.cu), where elements are bytes or halves: words of four columns or two.
- * An element then costs an instruction or less, and a column a byte or two of the registers. Columns of one element a thread do not
- * come this way. COLUMN_PACKS says how elements are combined. */
+/* What a thread keeps of its columns (fold_columns.cu), where elements are bytes: words of four columns. An element
+ * then costs an instruction or less, and a column a byte or two of the registers. Columns of one element a thread do not
+ * come this way. COLUMN_PACKS says how bytes are combined. */
 #if COLUMN_PACKS
 [[maybe_unused]] constexpr bool PACKS_LEAST = COLUMN_PACKS == PACKED_MIN || COLUMN_PACKS == PACKED_MINMAX;
 [[maybe_unused]] constexpr bool PACKS_LARGEST = COLUMN_PACKS == PACKED_MAX || COLUMN_PACKS == PACKED_MINMAX;
-#if IS_FLOAT
-[[maybe_unused]] constexpr bool ARE_SIGNED = false;
-#else
 [[maybe_unused]] constexpr bool ARE_SIGNED = in_t(-1) < in_t(0) && !PACKS_MAGNITUDES;
-#endif
-[[maybe_unused]] constexpr int IN_WORD = 4 / sizeof(in_t), ELEMENT_BITS = 8 * sizeof(in_t);
-[[maybe_unused]] constexpr uint32 EACH = sizeof(in_t) == 1 ? 0x01010101 : 0x00010001,
-                                  TOPS = EACH << (ELEMENT_BITS - 1);
-/* Elements that change nothing. */
+/* Four elements that change nothing. */
 [[maybe_unused]] constexpr uint32 NEUTRAL = COLUMN_PACKS == PACKED_AND || COLUMN_PACKS == PACKED_ALL ? ~0u : 0;
 
 template <bool IsSigned> struct packed_types {
@@ -23,62 +16,41 @@ template <> struct packed_types<true> {
     typedef int8 byte;
     typedef int16 pair;
 };
-/* The absolute values of a word's integers: ones' complements of the negative ones, and one more. */
+/* The absolute values of four integers: ones' complements of the negative ones, and one more. */
 [[maybe_unused]] inline uint32 magnitudes(uint32 word) {
-    const uint32 minus = word >> (ELEMENT_BITS - 1) & EACH;
-    return (word ^ minus * ((1 << ELEMENT_BITS) - 1)) + minus;
-}
-/* An element's highest bit: whether it is not 0. */
-[[maybe_unused]] inline uint32 tops_of(uint32 word) {
-    return (((word & ~TOPS) + ~TOPS) | (IS_FLOAT ? 0 : word)) & TOPS;
-}
-[[maybe_unused]] inline in_t element_of(uint32 bits) {
-    const typename word_of<sizeof(in_t)>::type low = (typename word_of<sizeof(in_t)>::type)bits;
-    in_t x;
-    memcpy(&x, &low, sizeof x);
-    return x;
+    const uint32 minus = word >> 7 & 0x01010101;
+    return (word ^ minus * 255) + minus;
 }
 
 #if TALLY_ARCHITECTURE >= 90
-/* The least or the largest of a word's columns. Those of bytes are pairs of 16 bits whose upper bytes count: the lower
- * ones decide only where those are equal. So a word is compared as it is for two columns, and shifted for the others. */
+/* The least or the largest of four columns, as pairs of 16 bits whose upper bytes count: the lower ones decide only
+ * where those are equal. So a word is compared as it is for two columns, and shifted for the others. */
 template <bool IsLeast> struct packed_extremes {
     typedef typename packed_types<ARE_SIGNED>::pair pair;
-    static constexpr uint32 FIRST = (IsLeast ? ~0u : 0) ^ (ARE_SIGNED ? TOPS : 0); /* of the elements that there are not */
-    uint32 even = sizeof(in_t) == 2 ? FIRST : IsLeast ? FIRST | 0xff00ff : FIRST & ~0xff00ffu, odd = even;
+    static constexpr uint32 FIRST_BYTES = IsLeast ? ARE_SIGNED ? 0x7f7f7f7f : ~0u : ARE_SIGNED ? 0x80808080 : 0;
+    uint32 even = FIRST_BYTES | (IsLeast ? 0xff00ff : 0), odd = even;
 
-    static uint32 better(uint32 a, uint32 b) {
-        return IsLeast ? smaller_pair<pair>(a, b) : larger_pair<pair>(a, b);
-    }
     void add(uint32 word) {
-        if (sizeof(in_t) == 1)
-            even = better(even, word << 8);
-        odd = better(odd, word);
+        even = IsLeast ? smaller_pair<pair>(even, word << 8) : larger_pair<pair>(even, word << 8);
+        odd = IsLeast ? smaller_pair<pair>(odd, word) : larger_pair<pair>(odd, word);
     }
     in_t element(int k) const {
-        return element_of(sizeof(in_t) == 2 ? odd >> k * 16 : (k % 2 ? odd : even) >> (k / 2 * 16 + 8));
+        return (in_t)((k % 2 ? odd : even) >> (k / 2 * 16 + 8));
     }
 };
-/* Adds 1 to both counts of a word whose elements are not 0. */
-inline uint32 count_pair(uint32 counts, uint32 word) {
-    return counts + smaller_pair<uint16>(word & (IS_FLOAT ? ~TOPS : ~0u), EACH);
-}
 #else
 template <bool> struct packed_extremes {
-    static constexpr uint32 FIRST = 0;
+    static constexpr uint32 FIRST_BYTES = 0;
     void add(uint32) {}
     in_t element(int) const {
-        return element_of(0);
+        return 0;
     }
 };
-inline uint32 count_pair(uint32 counts, uint32) {
-    return counts;
-}
 #endif
 
 template <int Width> struct packed_lanes {
-    enum { WORDS = Width / IN_WORD };
-    uint32 bits[WORDS]; /* or counts of halves */
+    enum { WORDS = Width / 4 };
+    uint32 bits[WORDS];
     uint32 sum[Width];
     bool is_empty = true;
     packed_extremes<true> least[WORDS];
@@ -102,20 +74,16 @@ template <int Width> struct packed_lanes {
             bits[w] |= there;
         if (COLUMN_PACKS == PACKED_XOR)
             bits[w] ^= there;
-        if (COLUMN_PACKS == PACKED_ALL)
-            bits[w] &= tops_of(there);
-        if (COLUMN_PACKS == PACKED_COUNT && sizeof(in_t) == 2)
-            bits[w] = count_pair(bits[w], there);
+        if (COLUMN_PACKS == PACKED_ALL) /* a byte's highest bit: whether it is not 0 */
+            bits[w] &= ((there & 0x7f7f7f7f) + 0x7f7f7f7f) | there;
         if (PACKS_LEAST)
-            least[w].add((word & mask) | (packed_extremes<true>::FIRST & ~mask));
+            least[w].add((word & mask) | (packed_extremes<true>::FIRST_BYTES & ~mask));
         if (PACKS_LARGEST)
-            largest[w].add((word & mask) | (packed_extremes<false>::FIRST & ~mask));
-        if (sizeof(in_t) == 1 && (COLUMN_PACKS == PACKED_SUM || COLUMN_PACKS == PACKED_COUNT)) {
-            const uint32 terms = COLUMN_PACKS == PACKED_COUNT ? tops_of(there) >> (ELEMENT_BITS - 1) : there;
+            largest[w].add((word & mask) | (packed_extremes<false>::FIRST_BYTES & ~mask));
+        if (COLUMN_PACKS == PACKED_SUM)
 #pragma unroll
             for (int k = 0; k < 4; k++)
-                sum[4 * w + k] = add_bytes<packed_types<ARE_SIGNED>::byte>(terms, sum[4 * w + k], 1u << 8 * k);
-        }
+                sum[4 * w + k] = add_bytes<packed_types<ARE_SIGNED>::byte>(there, sum[4 * w + k], 1u << 8 * k);
     }
     /* The first 'left' elements of a row. */
     void add(const few<in_t, Width> &x, int left) {
@@ -124,8 +92,8 @@ template <int Width> struct packed_lanes {
         is_empty = false;
 #pragma unroll
         for (int w = 0; w < WORDS; w++) {
-            const int here = left - IN_WORD * w; /* of this word */
-            add_word(w, word[w], here >= IN_WORD ? ~0u : here <= 0 ? 0 : (1u << ELEMENT_BITS * here) - 1);
+            const int bytes = left - 4 * w; /* of this word */
+            add_word(w, word[w], bytes >= 4 ? ~0u : bytes <= 0 ? 0 : (1u << 8 * bytes) - 1);
         }
     }
     acc_t accumulator(int k) const {
@@ -133,26 +101,19 @@ template <int Width> struct packed_lanes {
         if (is_empty)
             return r;
 #if COLUMN_PACKS == PACKED_MINMAX /* a column may have no element yet, so what is the largest is not lifted */
-        r.a0 = (decltype(r.a0))value_of(least[k / IN_WORD].element(k % IN_WORD));
-        r.a1 = (decltype(r.a1))value_of(largest[k / IN_WORD].element(k % IN_WORD));
+        r.a0 = (decltype(r.a0))value_of(least[k / 4].element(k % 4));
+        r.a1 = (decltype(r.a1))value_of(largest[k / 4].element(k % 4));
         return r;
 #else
-        const uint32 of_column = bits[k / IN_WORD] >> k % IN_WORD * ELEMENT_BITS;
-        if (COLUMN_PACKS == PACKED_COUNT) {
-            r.a0 = (decltype(r.a0))(sizeof(in_t) == 2 ? of_column & 0xffff : sum[k]);
-            return r;
-        }
+        const uint32 byte = bits[k / 4] >> k % 4 * 8;
         if (COLUMN_PACKS == PACKED_SUM) {
             r.a0 = (decltype(r.a0))(ARE_SIGNED ? (int64)(int32)sum[k] : (int64)sum[k]);
             return r;
         }
-        if (COLUMN_PACKS == PACKED_ALL) {
-            r.a0 = (decltype(r.a0))(of_column >> (ELEMENT_BITS - 1) & 1);
-            return r;
-        }
-        return lifted(PACKS_LEAST     ? least[k / IN_WORD].element(k % IN_WORD)
-                      : PACKS_LARGEST ? largest[k / IN_WORD].element(k % IN_WORD)
-                                      : element_of(of_column));
+        return lifted(PACKS_LEAST                  ? least[k / 4].element(k % 4)
+                      : PACKS_LARGEST              ? largest[k / 4].element(k % 4)
+                      : COLUMN_PACKS == PACKED_ALL ? (in_t)(byte & 0x80)
+                                                   : (in_t)byte);
 #endif
     }
 
