@@ -22,8 +22,9 @@ enum {
     LEAST_EXTENT = 64,
     LEAST_ROWS = 8,       /* of a strand */
     MOST_TILES = 1 << 17, /* of a panel */
-    NARROW_BYTES = 256,   /* of a row that lies as in memory at most */
-    WIDE_RESULTS = 128    /* bytes of a row of results that each thread stores by itself */
+    MANY_ITEMS = 128,
+    NARROW_BYTES = 256, /* of a row that lies as in memory at most */
+    WIDE_RESULTS = 128  /* bytes of a row of results that each thread stores by itself */
 };
 
 /* Whether threads have words of narrow integers (packed_scans.cu). */
@@ -39,10 +40,10 @@ static bool cut_tiles(const tally_cuda_device *device, const tally_computation *
     if (!sizes->tall.items || c->is_sized || inner < 2 || extent < LEAST_EXTENT)
         return false;
     const bool are_packed = packs(c, sizes, shape), keeps_width = c->out_bytes * c->per_result == c->in_bytes;
-    /* halves of narrow rows one by one, so that results have room in their place */
+    /* halves of narrow rows one by one if a thread may have many, so that results take their place */
+    const bool are_halves = keeps_width && c->in_bytes == 2 && inner * c->in_bytes <= NARROW_BYTES / 2;
     const bool is_single =
-        !are_packed &&
-        (inner % sizes->tall.width || (keeps_width && c->in_bytes == 2 && inner * c->in_bytes <= NARROW_BYTES / 2));
+        !are_packed && (inner % sizes->tall.width || (are_halves && sizes->tall.items >= MANY_ITEMS));
     const uint64_t width = is_single ? 1 : sizes->tall.width, bytes = width * c->in_bytes;
     const uint64_t threads = divide_up(inner, width);
     uint64_t most_across = least(MOST_ACROSS, PANEL_BYTES / bytes);
