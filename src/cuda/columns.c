@@ -26,7 +26,8 @@ enum {
     ROWS_OF_EVEN = 32,
     OF_TURNS = 64,    /* bytes of such input for each of its partial results */
     OF_PARTIALS = 16, /* bytes of input for each of the chunks' partial results, or few bytes of those in all */
-    /* of a panel's partial results, which its last block reads; more are folded by many blocks of a second launch */
+    /* of a panel's partial results, which its last block folds instead of a second launch: on an H200 norm_inf of
+     * f32 1 x 137275 x 8 took 8.3 us this way and 10.0, but std of i32 1 x 2904 x 2466, 150 KB, 35.6 and 24.6 */
     MOST_HANDED_BYTES = 32 << 10,
     MANY_CHUNKS = 32,    /* whose partial results a block folds, and not some of its threads */
     FEW_IN_VECTORS = 16, /* rows of which vectors at any address are faster than elements */
