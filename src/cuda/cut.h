@@ -208,6 +208,7 @@ typedef struct tally_cuda_cut {
     size_t told;     /* NARROW: the tellers' sums. GROUPS by keys: the heads of each block that marks runs */
     size_t bits;     /* where segments or runs begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
+    size_t handed;   /* GROUPS by segments: the same, where blocks hand them to each other */
     size_t first;    /* GROUPS by segments: the first one of each tile or chunk. list_runs.cu: of each run */
     size_t heads;    /* GROUPS by keys: the heads of each tile */
     size_t apart;    /* GROUPS by keys: results that wait for the last launch, */
