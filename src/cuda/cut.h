@@ -159,6 +159,7 @@ typedef struct tally_cuda_cut {
             bool are_parts;       /* of tiles: each keeps what parts of it have (tile_parts.cu) */
             bool are_pieces;      /* of long segments: a block has one (pieces_of_segments.cu) */
             bool are_small;       /* tiles of segments */
+            bool hand_over;       /* tiles the parts of segments that cross them, if each block checks all offsets */
             uint64_t apart_tiles; /* of keys in two launches, if the output is small (apart_runs.cu); or 0 */
             bool is_apart;        /* results of segments wait (finish_segments.cu) */
             unsigned few;         /* blocks of the only launch, if there are few elements; else 0 */

@@ -121,7 +121,7 @@ inline uint64 number_of_vector(const held_args &p, int row) {
 inline void load_vectors(const held_args &p, const in_t *array, uint4 (&vector)[HELD_ROWS]) {
     const uint32 shift = (uint32)((uint64)array & 15), lane = threadIdx.x % WARP, edge = REVERSE ? WARP - 1 : 0;
     const uint8 *begin = (const uint8 *)array, *end = (const uint8 *)(array + p.n);
-    uint4 part[HELD_ROWS + 1]; /* in the order of rows, and at the end that is the next in memory what the last lane needs */
+    uint4 part[HELD_ROWS + 1]; /* in the order of rows; the last lane needs the one more */
     uint32 others = 0;         /* not wholly the array's: a bit for each */
 #pragma unroll
     for (int k = 0; k <= HELD_ROWS; k++) {
