@@ -97,7 +97,9 @@ static void what_stands_in_a_workspace_does_not_matter(void **unused) {
         assert_ok(tally_plan_describe(on_gpu[which], &desc, &elements));
         const bool are_segments = e->grouping == TALLY_SEGMENTS;
         const uint64_t segments = are_segments ? make_segments(&state, n) : 0;
-        const size_t results = e->form != TALLY_REDUCE ? n : are_segments ? segments : 1,
+        const size_t results = e->form != TALLY_REDUCE ? n
+                               : are_segments          ? segments
+                                                       : 1,
                      result = tally_dtype_size(desc.out) * elements * results;
         tally_args args = arguments((char *)x + odd, n, out, result),
                    reference = arguments(input + odd, n, expected, result);
