@@ -56,12 +56,9 @@ enum {
     APART_TILES = 16, /* a processor at most */
     APART_MEAN = 8,   /* elements of a segment at least */
 
-    /* Segments that each block checks by itself. Then one launch is enough, in which tiles hand over their parts, but
-     * not sums of larger accumulators of a warp's tiles: var of 1.5 million f32 of 600000 took 16.2 us that way on an
-     * H200, with loads of two at a time 14.4, and by two launches 14.0. */
+    /* segments that each block checks by itself: then one launch is enough, in which tiles hand over their parts */
     MOST_ALONE = 1024,
     ALL_ALONE = 5 << 19, /* by all blocks together */
-    MOST_OF_LONG = 16,   /* bytes */
 };
 
 /* ---- cutting ---- */
@@ -69,8 +66,8 @@ enum {
 static void cut_for_blocks(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
     const bool are_others = cut->folds.are_parts || cut->folds.are_pieces || cut->folds.are_merged;
-    cut->folds.hand_over =
-        shape->groups <= MOST_ALONE && !are_others && !(cut->folds.are_long && sizes->slot_bytes > MOST_OF_LONG);
+    cut->folds.hand_over = shape->groups <= MOST_ALONE && !are_others &&
+                           !(cut->folds.are_long && sizes->slot_bytes > TALLY_CUDA_MOST_LONG_HANDED);
     if (cut->folds.hand_over)
         cut->handed = tally_cuda_place(cut, tiles * sizes->handed_bytes);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));

@@ -75,6 +75,10 @@ struct ends_of_segments {
     }
 };
 
+inline bool hands_over(const groups_args &p) {
+    return SLOT_BYTES <= MOST_LONG_HANDED && p.handed;
+}
+
 /* The segment that ends in one of the block's tiles and began so many before that the block folds what they hand over. */
 struct far_segment {
     uint64 tile, number, start, end; /* tile 0: there is none */
@@ -111,7 +115,7 @@ inline void fold_long_tile(const groups_args &p, far_segment &far) {
     const bool goes_on = t.ends.next && t.ends.next <= p.segments;
     if (t.ends.is_speculative) /* the last launch relies on it */
         wait_for_last();
-    if (!p.handed) {
+    if (!hands_over(p)) {
         if (threadIdx.x % WARP == 0)
             p.cuts[number].after.write(goes_on ? open : identity_as<acc_t>());
         return;
@@ -133,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
     if (threadIdx.x == 0)
         far.tile = 0;
     fold_long_tile(p, far);
-    if (!p.handed)
+    if (!hands_over(p))
         return;
     __syncthreads();
     if (far.tile)
