@@ -48,7 +48,7 @@ static const char *const thin_columns[] = {COLUMNS,
 
 /* ---- reductions by segments and keys ---- */
 
-#define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
+#define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_hand_over, tally_cuda_kernels_groups
 #define RUNS   GROUPS, tally_cuda_kernels_runs
 #define GROUP_TILES                                                                                                    \
     tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
