@@ -55,14 +55,23 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
  * exponential 4, 96 (128). A segment costs what some 40 narrow elements do: largest of 150 million i8 in segments of 10
  * 255 (137). */
 static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    enum { PLACES = 48, MOMENTS = 4 };
+    enum { PLACES = 8, NARROW_PLACES = 16, MOMENTS = 4 };
     const bool has_moments = c->monoid == TALLY_MONOID_moments;
-    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 2;
-    if (c->desc.grouping != TALLY_SEGMENTS || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
+    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    if (!(keys || c->desc.grouping == TALLY_SEGMENTS) || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
         c->is_sized || c->takes_turns || c->skips_nan || s->differences || !(has_moments || has_places))
         return;
     s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes;
-    s->parts_mean = has_moments ? MOMENTS : PLACES;
+    if (keys) {
+        s->parts_tile = s->fold_tile = (unsigned)least(s->parts_tile, TALLY_CUDA_FOLD_BLOCK * MOST_ITEMS);
+        s->fold_results = s->fold_tile / 4;
+        s->fold_stages = false;
+        s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (unsigned)most(SMALL_ITEMS, SMALL_BYTES / c->in_bytes);
+        s->fold_blocks = 6;
+        return;
+    }
+    s->parts_mean = has_moments ? MOMENTS : c->in_bytes <= 2 ? NARROW_PLACES : PLACES;
     s->parts_blocks = 8;
 }
 
@@ -144,17 +153,17 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = s->fold_spreads = false;
     }
+    s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
+    parts_sizes(c, s);
     if (keys)
         s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);
     else if (s->small_fold_tile >= s->fold_tile || c->is_sized || c->takes_turns)
         s->small_fold_tile = 0;
-    s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? TALLY_CUDA_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (!keys ? 24 : tally_cuda_needs_start(c) ? 16 : 0);
     s->cut_bytes = round_up(s->cut_bytes, s->slot_bytes % 16 ? 8 : 16);
     s->long_mean = long_mean_of(c);
-    parts_sizes(c, s);
     merged_sizes(c, s);
     s->folds_in_waves = folds_in_waves(c, architecture);
     if (s->folds_in_waves)

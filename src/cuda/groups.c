@@ -34,9 +34,7 @@ enum {
 
     SMALL_TILES = 8, /* a processor at most */
 
-    /* a processor at least, of tile_parts.cu, where a lane goes over a segment: sums of 900,000 f64 took 13.1 us that
-     * way on an H200, and 11.6 by heads */
-    PARTS_TILES = 16,
+    PARTS_TILES = 2, /* a processor at least, of tile_parts.cu: less goes by small tiles */
 
     /* segments of which a block has a piece */
     MOST_LONG_SEGMENTS = 2048,
@@ -239,10 +237,15 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         return;
     else if (are_short(sizes, shape))
         cut_for_merged(sizes, shape, cut);
-    else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
-        cut_for_long(device, c, sizes, shape->extent, cut);
     else {
-        if (!cut_parts(device, sizes, shape, cut) && !cut_small_segments(device, sizes, shape->extent, cut))
+        const bool are_long = sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean;
+        const bool are_parts =
+            (!are_long || c->monoid == TALLY_MONOID_moments) && cut_parts(device, sizes, shape, cut);
+        if (are_long && !are_parts) {
+            cut_for_long(device, c, sizes, shape->extent, cut);
+            return;
+        }
+        if (!are_parts && !cut_small_segments(device, sizes, shape->extent, cut))
             cut_for_blocks(sizes, cut);
         cut_apart(device, c, shape, cut);
     }

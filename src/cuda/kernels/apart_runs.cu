@@ -40,7 +40,7 @@ inline void fold_tile_apart(const groups_args &p) {
             put_keys(s, r, p.keys + t.first, p.apart_keys + place, heads);
         put_runs(r, t, heads, p.apart + place);
     }
-    if (threadIdx.x == 0)
+    if (threadIdx.x < WARP)
         keep_ends(s, r, p, t, heads, whole);
 }
 

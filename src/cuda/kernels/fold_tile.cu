@@ -9,7 +9,7 @@
 #define HAS_SMALL_TILES 0
 #endif
 enum {
-    TILE = HAS_PARTS ? PARTS_TILE : HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
+    TILE = HAS_SMALL_TILES ? SMALL_FOLD_TILE : HAS_PARTS ? PARTS_TILE : FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
     HEAD_WORDS = HAS_SUMS && GROUPS != KEYS ? 1 : TILE / WARP, /* segments that are differences need no bits */

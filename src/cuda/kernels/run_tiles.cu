@@ -8,21 +8,21 @@ struct runs_memory {
     uint32 heads_of[CLUSTER];
     uint32 ends; /* whether the last run ends where the tile does */
 };
-static_assert((IS_IN_PLACE || DIFFERENCES) && HEAD_WORDS <= BLOCK);
+static_assert((IS_IN_PLACE || HAS_SUMS) && HEAD_WORDS <= BLOCK);
 
-constexpr bool LISTS_ALWAYS = LOWERS_BY_EXTENT || DIFFERENCES;
+constexpr bool LISTS_ALWAYS = LOWERS_BY_EXTENT || HAS_SUMS;
 
-#if DIFFERENCES
+#if HAS_SUMS
 inline tile_sums &sums_of_tile() {
     __shared__ tile_sums sums;
     return sums;
 }
 #endif
-enum { RUN_PLACE = PLACE + (DIFFERENCES ? 128 : 0) };
+enum { RUN_PLACE = PLACE + (HAS_SUMS ? 128 : 0) };
 
 /* Starts to copy the block's tile. */
 inline tile begin_run_tile(const groups_args &p, uint8 *x, [[maybe_unused]] uint8 *y) {
-#if DIFFERENCES
+#if HAS_SUMS
     return begin_tile(p, blockIdx.x, x, sums_of_tile());
 #else
     return begin_tile(p, blockIdx.x, x, y, x);
@@ -30,7 +30,7 @@ inline tile begin_run_tile(const groups_args &p, uint8 *x, [[maybe_unused]] uint
 }
 /* As fold_tile(). */
 inline acc_t fold_run_tile([[maybe_unused]] tile_memory &s, const tile &t, [[maybe_unused]] uint32 heads) {
-#if DIFFERENCES
+#if HAS_SUMS
     add_up_tile(sums_of_tile(), t);
     return identity_as<acc_t>();
 #else
@@ -122,6 +122,16 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
         if (some + lane < end)
             put(out + k, sum.result(t, first, behind));
     }
+#elif HAS_PARTS
+    const uint32 lanes = lanes_for(count), me = threadIdx.x % lanes, of_warp = threadIdx.x % WARP / lanes;
+#pragma unroll 1
+    for (uint32 k = threadIdx.x / lanes; k - of_warp < count; k += BLOCK / lanes) {
+        const bool is_there = k < count;
+        const uint32 first = is_there ? r.at[k] : 0, behind = !is_there ? 0 : k + 1 < heads ? r.at[k + 1] : t.count;
+        const tile_sum sum = sums_of_tile().of_lanes(t, first, behind, me, lanes);
+        if (is_there && me == 0)
+            put(out + k, sum.result(t, first, behind));
+    }
 #else
     for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
         uint32 first = 0, behind = 0;
@@ -134,20 +144,25 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
 #endif
 }
 
-/* By one thread. */
+/* By a warp. */
 inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
                       const acc_t &whole) {
     cut &c = p.cuts[blockIdx.x];
-#if DIFFERENCES
+#if HAS_SUMS
     const uint32 first_head = heads ? r.at[0] : t.count, last_head = heads ? r.at[heads - 1] : 0;
-    const bool ends = heads ? first_head > 0 : r.ends;
-    const auto part = [&](uint32 begin, uint32 end) {
-        return sums_of_tile().between(t, begin, end).accumulator(t, end - begin);
+    const bool ends = heads ? first_head > 0 : r.ends, goes_on = heads ? !r.ends : !ends;
+    const auto part = [&](bool is_there, uint32 begin, uint32 end) {
+        return is_there ? sums_of_tile().of_warp(t, begin, end).accumulator(t, end - begin) : identity_as<acc_t>();
     };
+    const acc_t before = part(ends, 0, first_head), after = part(goes_on, last_head, t.count);
+    if (threadIdx.x != 0)
+        return;
     if (ends)
-        c.before.write(part(0, first_head));
-    c.after.write((heads ? r.ends : ends) ? identity_as<acc_t>() : part(last_head, t.count));
+        c.before.write(before);
+    c.after.write(after);
 #else
+    if (threadIdx.x != 0)
+        return;
     [[maybe_unused]] const uint32 first_head = heads ? s.first_head : t.count, last_head = heads ? s.last_head : 0;
     const bool ends = heads ? first_head > 0 : r.ends;
     if (ends)
@@ -171,6 +186,6 @@ inline void put_tile(const tile_memory &s, const runs_memory &r, const groups_ar
                      const acc_t &whole) {
     if (heads)
         put_runs(r, t, heads, p.out + r.before);
-    if (threadIdx.x == 0)
+    if (threadIdx.x < WARP)
         keep_ends(s, r, p, t, heads, whole);
 }
