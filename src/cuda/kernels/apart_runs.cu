@@ -34,14 +34,10 @@ inline void fold_tile_apart(const groups_args &p) {
     if (threadIdx.x == 0)
         r.before = (uint64)(counted & (p.apart_runs - 1)) << HEADS_BITS;
     __syncthreads();
-    if (heads) {
-        const uint64 place = r.before >> HEADS_BITS;
-        if (p.keys_out)
-            put_keys(s, r, p.keys + t.first, p.apart_keys + place, heads);
-        put_runs(r, t, heads, p.apart + place);
-    }
-    if (threadIdx.x < WARP)
-        keep_ends(s, r, p, t, heads, whole);
+    const uint64 place = r.before >> HEADS_BITS;
+    if (heads && p.keys_out)
+        put_keys(s, r, p.keys + t.first, p.apart_keys + place, heads);
+    put_tile(s, r, p, t, heads, whole, p.apart + place);
 }
 
 /* What a thread or a block knows of tiles: heads before its own, heads of all, and the last FRESH one before its own, or

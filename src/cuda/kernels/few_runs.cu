@@ -90,6 +90,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
         return;
     if (p.keys_out)
         put_keys(s, r, p.keys + t.first, p.keys_out + r.before, heads);
-    put_tile(s, r, p, t, heads, whole);
+    put_tile(s, r, p, t, heads, whole, p.out + r.before);
     end_cluster(p);
 }

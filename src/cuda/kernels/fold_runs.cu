@@ -101,5 +101,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     __syncthreads();
     const acc_t whole = fold_run_tile(s, t, heads);
     __syncthreads();
-    put_tile(s, r, p, t, heads, whole);
+    put_tile(s, r, p, t, heads, whole, p.out + r.before);
 }

@@ -199,10 +199,9 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, uint64 number,
         c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
-#if HAS_SUMS
-/* The segments of a tile, from sums of it. */
 #if DIFFERENCES
-/* A lane has an end, and the lane before it what the segment begins with, so the first lane has no segment. */
+/* The segments of a tile, from the sums up to their ends. A lane has an end, and the lane before it what the segment begins
+ * with, so the first lane has no segment. */
 struct tile_ends {
     enum { STEP = WARPS * (WARP - 1) };
     uint32 number; /* of the lane's offset among the tile's */
@@ -212,101 +211,118 @@ struct tile_ends {
         number = threadIdx.x / WARP * (WARP - 1) + threadIdx.x % WARP;
         offset = number <= g.to - g.from ? offset_at(p, g.from + number) : index_t(0);
     }
-    /* Calls use(segment, begin, end, sum), for each of the segments that begin in the tile. */
-    template <class Use>
-    void for_each(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, Use use) {
+    /* Results of the segments that begin and end in the tile. */
+    void put_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
         const uint32 count = (uint32)(g.to - g.from), lane = threadIdx.x % WARP;
         const index_t *next = p.offsets + g.from + number;
+        result_t *out = p.out + g.from + number - 1;
         const bool are_aligned = is_aligned(next);
 #pragma unroll 1
-        for (; number - lane < count; number += STEP) {
+        for (; number - lane < count; number += STEP, out += STEP) {
             const uint32 end = position_in(t, offset), begin = from_below(end, 1);
             next += STEP;
             if (number + STEP <= count)
                 offset = are_aligned ? *next : load_slowly(next);
             const tile_sum sum = sums.of_lane(t, begin, end);
             if (lane && number <= count)
-                use(g.from + number - 1, begin, end, sum);
+                put_one(s, sums, p, t, out, begin, end, sum);
         }
     }
-};
-#else
-/* Lanes share a segment. */
-struct tile_ends {
-    uint32 number, lanes;
-    index_t first, behind;
-
-    void load_offsets(const groups_args &p, const tile_groups &g) {
-        if (number < g.to - g.from) {
-            first = offset_at(p, g.from + number);
-            behind = offset_at(p, g.from + number + 1);
-        }
-    }
-    void begin(const groups_args &p, const tile_groups &g) {
-        lanes = lanes_for((uint32)(g.to - g.from));
-        number = threadIdx.x / lanes;
-        load_offsets(p, g);
-    }
-    template <class Use>
-    void for_each(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, Use use) {
-        const uint32 count = (uint32)(g.to - g.from), me = threadIdx.x % lanes, of_warp = threadIdx.x % WARP / lanes;
-#pragma unroll 1
-        while (number - of_warp < count) {
-            const uint64 segment = g.from + number;
-            const bool is_there = number < count;
-            const uint32 begin = is_there ? position_in(t, first) : 0, end = is_there ? position_in(t, behind) : 0;
-            number += BLOCK / lanes;
-            load_offsets(p, g);
-            const uint32 stop = end < t.count ? end : t.count;
-            const tile_sum sum = sums.of_lanes(t, begin < stop ? begin : stop, stop, me, lanes);
-            if (is_there && me == 0)
-                use(segment, begin, end, sum);
-        }
-    }
-};
-#endif
-
-/* Results of the segments that begin and end in the tile. */
-inline void put_ends(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g,
-                     tile_ends &ends) {
-    const auto put_one = [&](uint64 segment, uint32 begin, uint32 end, const tile_sum &sum) {
+    static void put_one(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, result_t *out,
+                        uint32 begin, uint32 end, const tile_sum &sum) {
         if (begin > t.count || begin > end) { /* the last launch says which offsets are bad */
             atomicOr(&p.told->crowded, 1);
         } else if (end > t.count) { /* bad offsets have several */
             atomicOr(&s.goes_on, 1);
             atomicMax(&sums.last, begin);
         } else {
-            put(p.out + segment, sum.result(t, begin, end));
+            put(out, sum.result(t, begin, end));
         }
-    };
-    if (!g.is_crowded()) {
-        ends.for_each(sums, p, t, g, put_one);
-        return;
     }
-    if (threadIdx.x == 0) /* millions of segments, nearly all of them empty */
-        atomicOr(&p.told->crowded, 1);
-    g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
-        put_one(segment, begin, end, sums.between(t, begin, end < t.count ? end : t.count));
-    });
-}
-/* By a warp each. */
-inline void keep_sums(const tile_memory &s, const tile_sums &sums, const groups_args &p, uint64 number, const tile &t,
-                      const tile_groups &g) {
+    /* The same where there are millions of segments, nearly all of them empty. */
+    static void search_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
+        if (threadIdx.x == 0)
+            atomicOr(&p.told->crowded, 1);
+        g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
+            const tile_sum sum = sums.between(t, begin, end < t.count ? end : t.count);
+            put_one(s, sums, p, t, p.out + segment, begin, end, sum);
+        });
+    }
+};
+/* By a thread each. */
+inline void keep_sums(const tile_memory &s, const tile_sums &sums, const groups_args &p, uint64 number,
+                             const tile &t, const tile_groups &g) {
     cut &c = p.cuts[number];
-    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (warp == 0 && g.open && g.ends) {
-        const acc_t before = sums.of_warp(t, 0, g.open).accumulator(t, g.open);
-        if (lane == 0)
-            c.before.write(before);
-    }
-    if (warp != 1)
+    if (threadIdx.x == 0 && g.open && g.ends)
+        c.before.write(sums.between(t, 0, g.open).accumulator(t, g.open));
+    if (threadIdx.x != WARP)
         return;
     const bool is_inner = g.open && !g.ends;
     const uint32 begin = s.goes_on ? sums.last : is_inner ? 0 : t.count;
-    const acc_t after = sums.of_warp(t, begin, t.count).accumulator(t, t.count - begin);
-    if (lane == 0)
-        c.after.write(begin < t.count ? after : identity_as<acc_t>());
+    const tile_sum sum = sums.between(t, begin, t.count);
+    c.after.write(begin < t.count ? sum.accumulator(t, t.count - begin) : identity_as<acc_t>());
 }
+#elif HAS_PARTS
+/* The segments of a tile, and what lies before its first one, from parts of it. Lanes share them. */
+struct tile_ends {
+    uint32 number, lanes; /* number 0 is what lies before the first */
+    index_t first, behind;
+
+    void load_offsets(const groups_args &p, const tile_groups &g) {
+        if (number - 1 < g.to - g.from) {
+            first = offset_at(p, g.from + number - 1);
+            behind = offset_at(p, g.from + number);
+        }
+    }
+    void begin(const groups_args &p, const tile_groups &g) {
+        lanes = lanes_for((uint32)(g.to - g.from) + 1);
+        number = threadIdx.x / lanes;
+        load_offsets(p, g);
+    }
+    void put_all(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, cut &c) {
+        const uint32 groups = (uint32)(g.to - g.from) + 1, me = threadIdx.x % lanes, of_warp = threadIdx.x % WARP / lanes;
+#pragma unroll 1
+        while (number - of_warp < groups) {
+            const bool is_there = number < groups, is_first = number == 0;
+            const uint64 segment = g.from + number - 1;
+            const uint32 begin = is_there && !is_first ? position_in(t, first) : 0;
+            const uint32 end = !is_there ? 0 : is_first ? g.open : position_in(t, behind);
+            number += BLOCK / lanes;
+            load_offsets(p, g);
+            const uint32 stop = end < t.count ? end : t.count;
+            const tile_sum sum = sums.of_lanes(t, begin < stop ? begin : stop, stop, me, lanes);
+            if (!is_there || me)
+                continue;
+            if (is_first)
+                keep_open(sum, t, g, c);
+            else
+                put_one(sum, p, t, segment, begin, end, c);
+        }
+    }
+    /* Where there are millions of segments, nearly all of them empty. */
+    static void search_all(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, cut &c) {
+        if (threadIdx.x == 0) {
+            atomicOr(&p.told->crowded, 1);
+            keep_open(sums.between(t, 0, g.open), t, g, c);
+        }
+        g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
+            put_one(sums.between(t, begin, end < t.count ? end : t.count), p, t, segment, begin, end, c);
+        });
+    }
+    static void keep_open(const tile_sum &sum, const tile &t, const tile_groups &g, cut &c) {
+        if (g.open)
+            (g.ends ? c.before : c.after).write(sum.accumulator(t, g.open));
+    }
+    static void put_one(const tile_sum &sum, const groups_args &p, const tile &t, uint64 segment, uint32 begin,
+                        uint32 end, cut &c) {
+        if (begin > t.count || begin > end) /* the last launch says which offsets are bad */
+            atomicOr(&p.told->crowded, 1);
+        else if (end > t.count) /* bad offsets have several */
+            c.after.write(sum.accumulator(t, t.count - begin));
+        else
+            put(p.out + segment, sum.result(t, begin, end));
+    }
+};
 #endif
 
 /* Finds the first segments of a tile and of the next one, before others have: half of the block each. A round takes as
@@ -407,12 +423,26 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     add_up_tile(sums, t);
+#if HAS_PARTS
+    if (threadIdx.x == 0) /* before a segment that goes on behind the tile is told */
+        p.cuts[number].after.write(identity_as<acc_t>());
+#endif
     __syncthreads();
     if (is_speculative && hear_check(p))
         return;
-    put_ends(s, sums, p, t, g, ends);
+#if HAS_PARTS
+    if (g.is_crowded())
+        tile_ends::search_all(sums, p, t, g, p.cuts[number]);
+    else
+        ends.put_all(sums, p, t, g, p.cuts[number]);
+#else
+    if (g.is_crowded())
+        tile_ends::search_all(s, sums, p, t, g);
+    else
+        ends.put_all(s, sums, p, t, g);
     __syncthreads();
     keep_sums(s, sums, p, number, t, g);
+#endif
 #else
     const uint32 heads = mark_heads(s, p, t, g);
     const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */

@@ -100,6 +100,18 @@ inline void put_keys(const tile_memory &s, const runs_memory &r, const index_t *
     }
 }
 
+/* A tile's word. */
+inline void tell_ends(const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
+                      [[maybe_unused]] uint32 first_head, [[maybe_unused]] uint32 last_head) {
+    const bool ends = heads ? first_head > 0 : r.ends;
+#if NEEDS_START
+    p.cuts[blockIdx.x].start = heads ? t.first + last_head : 0;
+    p.cuts[blockIdx.x].end = t.first + first_head;
+#endif
+    p.heads[blockIdx.x] = (r.ends ? ENDS_WITH : 0) | (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
+}
+
+#if !HAS_PARTS
 /* Writes the results of the runs that begin and end in the tile, which has so many heads. */
 inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t *out) {
     const uint32 count = r.ends ? heads : heads - 1;
@@ -122,16 +134,6 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
         if (some + lane < end)
             put(out + k, sum.result(t, first, behind));
     }
-#elif HAS_PARTS
-    const uint32 lanes = lanes_for(count), me = threadIdx.x % lanes, of_warp = threadIdx.x % WARP / lanes;
-#pragma unroll 1
-    for (uint32 k = threadIdx.x / lanes; k - of_warp < count; k += BLOCK / lanes) {
-        const bool is_there = k < count;
-        const uint32 first = is_there ? r.at[k] : 0, behind = !is_there ? 0 : k + 1 < heads ? r.at[k + 1] : t.count;
-        const tile_sum sum = sums_of_tile().of_lanes(t, first, behind, me, lanes);
-        if (is_there && me == 0)
-            put(out + k, sum.result(t, first, behind));
-    }
 #else
     for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
         uint32 first = 0, behind = 0;
@@ -144,25 +146,20 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
 #endif
 }
 
-/* By a warp. */
+/* By one thread. */
 inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
                       const acc_t &whole) {
     cut &c = p.cuts[blockIdx.x];
-#if HAS_SUMS
+#if DIFFERENCES
     const uint32 first_head = heads ? r.at[0] : t.count, last_head = heads ? r.at[heads - 1] : 0;
-    const bool ends = heads ? first_head > 0 : r.ends, goes_on = heads ? !r.ends : !ends;
-    const auto part = [&](bool is_there, uint32 begin, uint32 end) {
-        return is_there ? sums_of_tile().of_warp(t, begin, end).accumulator(t, end - begin) : identity_as<acc_t>();
+    const bool ends = heads ? first_head > 0 : r.ends;
+    const auto part = [&](uint32 begin, uint32 end) {
+        return sums_of_tile().between(t, begin, end).accumulator(t, end - begin);
     };
-    const acc_t before = part(ends, 0, first_head), after = part(goes_on, last_head, t.count);
-    if (threadIdx.x != 0)
-        return;
     if (ends)
-        c.before.write(before);
-    c.after.write(after);
+        c.before.write(part(0, first_head));
+    c.after.write((heads ? r.ends : ends) ? identity_as<acc_t>() : part(last_head, t.count));
 #else
-    if (threadIdx.x != 0)
-        return;
     [[maybe_unused]] const uint32 first_head = heads ? s.first_head : t.count, last_head = heads ? s.last_head : 0;
     const bool ends = heads ? first_head > 0 : r.ends;
     if (ends)
@@ -174,18 +171,40 @@ inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_a
     else
         c.after.write(identity_as<acc_t>());
 #endif
-#if NEEDS_START
-    c.start = heads ? t.first + last_head : 0;
-    c.end = t.first + first_head;
-#endif
-    p.heads[blockIdx.x] = (r.ends ? ENDS_WITH : 0) | (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
+    tell_ends(r, p, t, heads, first_head, last_head);
 }
 
-/* What a tile gives, when everything in it is folded: 'whole' if it has no head. */
+/* What a tile gives, when everything in it is folded: 'whole' if it has no head. Results go to 'out'. */
 inline void put_tile(const tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
-                     const acc_t &whole) {
+                     const acc_t &whole, result_t *out) {
     if (heads)
-        put_runs(r, t, heads, p.out + r.before);
-    if (threadIdx.x < WARP)
+        put_runs(r, t, heads, out);
+    if (threadIdx.x == 0)
         keep_ends(s, r, p, t, heads, whole);
 }
+#else
+/* The same: a tile's groups are what lies before its first head, and what begins with each. Lanes share them. */
+inline void put_tile(const tile_memory &, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
+                     const acc_t &, result_t *out) {
+    cut &c = p.cuts[blockIdx.x];
+    const uint32 lanes = lanes_for(heads + 1), me = threadIdx.x % lanes, of_warp = threadIdx.x % WARP / lanes;
+#pragma unroll 1
+    for (uint32 k = threadIdx.x / lanes; k - of_warp <= heads; k += BLOCK / lanes) {
+        const bool is_there = k <= heads;
+        const uint32 begin = is_there && k ? r.at[k - 1] : 0, end = !is_there ? 0 : k < heads ? r.at[k] : t.count;
+        const tile_sum sum = sums_of_tile().of_lanes(t, begin, end, me, lanes);
+        const bool goes_on = k == heads && !r.ends;
+        if (!is_there || me)
+            continue;
+        if (goes_on || k == 0)
+            (goes_on ? c.after : c.before).write(sum.accumulator(t, end - begin));
+        else
+            put(out + k - 1, sum.result(t, begin, end));
+    }
+    if (threadIdx.x == 0) {
+        if (r.ends)
+            c.after.write(identity_as<acc_t>());
+        tell_ends(r, p, t, heads, heads ? r.at[0] : t.count, heads ? r.at[heads - 1] : 0);
+    }
+}
+#endif

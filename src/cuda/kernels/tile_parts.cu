@@ -262,10 +262,6 @@ struct tile_sums {
     tile_sum between(const tile &t, uint32 begin, uint32 end) const {
         return of_lanes(t, begin, end, 0, 1);
     }
-    /* All lanes of a warp call this. */
-    tile_sum of_warp(const tile &t, uint32 begin, uint32 end) const {
-        return of_lanes(t, begin, end, threadIdx.x % WARP, WARP);
-    }
 };
 
 /* The lanes that share a group if a block has so many. */

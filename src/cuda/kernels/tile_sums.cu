@@ -182,10 +182,6 @@ struct tile_sums {
         sum.subtract(up_to(t, begin));
         return sum;
     }
-    /* All lanes of a warp call this, which is faster where there are parts. */
-    tile_sum of_warp(const tile &t, uint32 begin, uint32 end) const {
-        return between(t, begin, end);
-    }
     /* The same for each lane of a warp but the first, where the lane before it ends where it begins. */
     tile_sum of_lane(const tile &t, uint32, uint32 end) const {
         tile_sum sum = up_to(t, end < t.count ? end : t.count);
