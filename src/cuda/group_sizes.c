@@ -148,8 +148,9 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
         (keys ? (unsigned)most(SMALL_ITEMS, (s->differences ? SMALL_BYTES : 16) / in) : SMALL_BYTES / in);
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */
-        s->fold_tile = TALLY_CUDA_FOLD_BLOCK *
-                       (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, keys ? MOST_ITEMS : 2 * MOST_ITEMS);
+        s->fold_tile = FOLD_SHARED / in;
+        if (keys)
+            s->fold_tile = least(s->fold_tile, TALLY_CUDA_FOLD_BLOCK * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = s->fold_spreads = false;
     }

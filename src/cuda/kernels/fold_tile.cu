@@ -29,7 +29,7 @@ template <> struct kept_of<true, true> {
 typedef kept_of<FOLD_STAGED, FOLD_SPREADS>::type kept_t;
 constexpr bool LOWERS_BY_EXTENT = FOLD_STAGED && (NEEDS_START || FOLD_SPREADS); /* where groups begin and end */
 enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in_t) : sizeof(kept_t)) /* bytes */ };
-static_assert((HAS_PARTS || (ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT)) && ITEMS * sizeof(in_t) % 16 == 0);
+static_assert((HAS_SUMS || (ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT)) && ITEMS * sizeof(in_t) % 16 == 0);
 
 struct tile_memory {
     alignas(16) uint32 heads[HEAD_WORDS]; /* a bit for each element */
