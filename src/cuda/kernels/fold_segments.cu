@@ -207,9 +207,9 @@ struct tile_ends {
     uint32 number; /* of the lane's offset among the tile's */
     index_t offset;
 
-    void begin(const groups_args &p, const tile_groups &g) {
+    tile_ends(const groups_args &p, const tile_groups &g) {
         number = threadIdx.x / WARP * (WARP - 1) + threadIdx.x % WARP;
-        offset = number <= g.to - g.from ? offset_at(p, g.from + number) : index_t(0);
+        offset = !g.is_crowded() && number <= g.to - g.from ? offset_at(p, g.from + number) : index_t(0);
     }
     /* Results of the segments that begin and end in the tile. */
     void put_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
@@ -265,33 +265,33 @@ inline void keep_sums(const tile_memory &s, const tile_sums &sums, const groups_
 #elif HAS_PARTS
 /* The segments of a tile, and what lies before its first one, from parts of it. Lanes share them. */
 struct tile_ends {
-    uint32 number, lanes; /* number 0 is what lies before the first */
+    sharing shared;
+    uint32 number; /* 0 is what lies before the first */
     index_t first, behind;
 
+    tile_ends(const groups_args &p, const tile_groups &g) : shared((uint32)(g.to - g.from) + 1), number(shared.group()) {
+        if (!g.is_crowded())
+            load_offsets(p, g);
+    }
     void load_offsets(const groups_args &p, const tile_groups &g) {
         if (number - 1 < g.to - g.from) {
             first = offset_at(p, g.from + number - 1);
             behind = offset_at(p, g.from + number);
         }
     }
-    void begin(const groups_args &p, const tile_groups &g) {
-        lanes = lanes_for((uint32)(g.to - g.from) + 1);
-        number = threadIdx.x / lanes;
-        load_offsets(p, g);
-    }
     void put_all(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, cut &c) {
-        const uint32 groups = (uint32)(g.to - g.from) + 1, me = threadIdx.x % lanes, of_warp = threadIdx.x % WARP / lanes;
+        const uint32 groups = (uint32)(g.to - g.from) + 1;
 #pragma unroll 1
-        while (number - of_warp < groups) {
+        while (number - shared.group_in_warp() < groups) {
             const bool is_there = number < groups, is_first = number == 0;
             const uint64 segment = g.from + number - 1;
             const uint32 begin = is_there && !is_first ? position_in(t, first) : 0;
             const uint32 end = !is_there ? 0 : is_first ? g.open : position_in(t, behind);
-            number += BLOCK / lanes;
+            number += shared.step();
             load_offsets(p, g);
             const uint32 stop = end < t.count ? end : t.count;
-            const tile_sum sum = sums.of_lanes(t, begin < stop ? begin : stop, stop, me, lanes);
-            if (!is_there || me)
+            const tile_sum sum = sums.of_lanes(t, begin < stop ? begin : stop, stop, shared.me(), shared.lanes());
+            if (!is_there || shared.me())
                 continue;
             if (is_first)
                 keep_open(sum, t, g, c);
@@ -413,9 +413,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     }
 #if HAS_SUMS
     g.find_open(t);
-    tile_ends ends;
-    if (!g.is_crowded())
-        ends.begin(p, g);
+    tile_ends ends(p, g);
     wait_for_copies<0>();
     __syncthreads();
     if (threadIdx.x == 0 && !ends_stand(p))

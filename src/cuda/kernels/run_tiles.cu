@@ -187,14 +187,14 @@ inline void put_tile(const tile_memory &s, const runs_memory &r, const groups_ar
 inline void put_tile(const tile_memory &, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
                      const acc_t &, result_t *out) {
     cut &c = p.cuts[blockIdx.x];
-    const uint32 lanes = lanes_for(heads + 1), me = threadIdx.x % lanes, of_warp = threadIdx.x % WARP / lanes;
+    const sharing shared(heads + 1);
 #pragma unroll 1
-    for (uint32 k = threadIdx.x / lanes; k - of_warp <= heads; k += BLOCK / lanes) {
+    for (uint32 k = shared.group(); k - shared.group_in_warp() <= heads; k += shared.step()) {
         const bool is_there = k <= heads;
         const uint32 begin = is_there && k ? r.at[k - 1] : 0, end = !is_there ? 0 : k < heads ? r.at[k] : t.count;
-        const tile_sum sum = sums_of_tile().of_lanes(t, begin, end, me, lanes);
+        const tile_sum sum = sums_of_tile().of_lanes(t, begin, end, shared.me(), shared.lanes());
         const bool goes_on = k == heads && !r.ends;
-        if (!is_there || me)
+        if (!is_there || shared.me())
             continue;
         if (goes_on || k == 0)
             (goes_on ? c.after : c.before).write(sum.accumulator(t, end - begin));

@@ -75,6 +75,10 @@ struct tile_sum {
         if (CAN_OVERFLOW && is_nan(part.squares))
             sum.zero = part.squares;
     }
+    tile_sum of_elements(uint32 count) {
+        sum.count = count;
+        return *this;
+    }
     void add_across(int d) {
         sum.add_from([=](auto value) { return from_across(value, d); });
     }
@@ -111,6 +115,9 @@ struct tile_sum {
 
     void add(const tile_lane &more) {
         all = combine(all, more);
+    }
+    tile_sum of_elements(uint32) const {
+        return *this;
     }
     void add_across(int d) {
         add(from_across(all, d));
@@ -254,23 +261,37 @@ struct tile_sums {
 #pragma unroll 1
         for (uint32 d = 1; d < lanes; d *= 2)
             sum.add_across((int)d);
-#if MOMENTS
-        sum.sum.count = end - begin;
-#endif
-        return sum;
+        return sum.of_elements(end - begin);
     }
     tile_sum between(const tile &t, uint32 begin, uint32 end) const {
-        return of_lanes(t, begin, end, 0, 1);
+        return share_of(t, begin, end, 0, 1).of_elements(end - begin);
     }
 };
 
-/* The lanes that share a group if a block has so many. */
-inline uint32 lanes_for(uint32 groups) {
-    uint32 lanes = WARP;
-    while (lanes > 1 && lanes * groups > BLOCK)
-        lanes /= 2;
-    return lanes;
-}
+/* How the threads of a block share so many groups: 2^bits neighbours have each. */
+struct sharing {
+    int bits;
+
+    explicit sharing(uint32 groups) : bits(__clz((int32)(groups - 1)) - __clz(BLOCK - 1)) {
+        bits = bits < 0 ? 0 : bits > 5 ? 5 : bits;
+    }
+    uint32 lanes() const {
+        return 1u << bits;
+    }
+    uint32 me() const { /* among them */
+        return threadIdx.x & (lanes() - 1);
+    }
+    uint32 group() const { /* the first one; the next one is 'step' behind it */
+        return threadIdx.x >> bits;
+    }
+    uint32 group_in_warp() const {
+        return threadIdx.x % WARP >> bits;
+    }
+    uint32 step() const {
+        return (uint32)BLOCK >> bits;
+    }
+};
+static_assert(WARP == 1 << 5 && (BLOCK & (BLOCK - 1)) == 0);
 
 /* Fills it. All threads of the block call this; it is known after the next barrier. */
 inline void add_up_tile(tile_sums &s, const tile &t) {
