@@ -55,12 +55,14 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
  * exponential 4, 96 (128). A segment costs what some 40 narrow elements do: largest of 150 million i8 in segments of 10
  * 255 (137). */
 static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    enum { PLACES = 8, NARROW_PLACES = 16, MOMENTS = 4 };
+    enum { MEAN = 8, NARROW_MEAN = 16, MOMENTS = 4, MOST_BYTES = 16 };
     const bool has_moments = c->monoid == TALLY_MONOID_moments;
     const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (!(keys || c->desc.grouping == TALLY_SEGMENTS) || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
-        c->is_sized || c->takes_turns || c->skips_nan || s->differences || !(has_moments || has_places))
+        c->is_sized || c->takes_turns || c->skips_nan || s->differences ||
+        !(has_moments || has_places || (!keys && s->slot_bytes <= MOST_BYTES && c->monoid != TALLY_MONOID_logsumexp &&
+                                        !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))))
         return;
     s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes;
     if (keys) {
@@ -71,7 +73,7 @@ static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
         s->fold_blocks = 6;
         return;
     }
-    s->parts_mean = has_moments ? MOMENTS : c->in_bytes <= 2 ? NARROW_PLACES : PLACES;
+    s->parts_mean = has_moments ? MOMENTS : c->in_bytes <= 2 ? NARROW_MEAN : MEAN;
     s->parts_blocks = 8;
 }
 

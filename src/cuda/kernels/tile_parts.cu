@@ -1,5 +1,4 @@
-/* Reductions of a tile's groups from parts of the tile: places of extremes, and variances where tile_sums.cu has no
- * differences. The tile keeps what some elements have together, and what 16 such parts have. Some lanes share a group: a
+/* Reductions of a tile's groups from parts of the tile, where tile_sums.cu has no differences. The tile keeps what some elements have together, and what 16 such parts have. Some lanes share a group: a
  * few elements at its ends, and in between as few parts as there are. So an element costs the same wherever groups begin. */
 #if HAS_PARTS
 enum {
@@ -110,10 +109,24 @@ inline tile_part fold_part_of_tile(const tile &t, uint32 part) {
     return of;
 }
 #else
-struct tile_sum {
-    tile_lane all = identity_as<tile_lane>();
+static_assert(COMMUTES && LANE_LIMIT >= OF_PART);
 
-    void add(const tile_lane &more) {
+/* What a lane has of a group. Places count from the tile's beginning. */
+#if IS_INDEXED
+typedef tile_lane sum_t;
+inline sum_t sum_of(const tile &, const tile_lane &lane) {
+    return lane;
+}
+#else
+typedef acc_t sum_t;
+inline sum_t sum_of(const tile &t, const tile_lane &lane) {
+    return widen_in(t, lane);
+}
+#endif
+struct tile_sum {
+    sum_t all = identity_as<sum_t>();
+
+    void add(const sum_t &more) {
         all = combine(all, more);
     }
     tile_sum of_elements(uint32) const {
@@ -122,8 +135,12 @@ struct tile_sum {
     void add_across(int d) {
         add(from_across(all, d));
     }
-    acc_t accumulator(const tile &t, uint32) const {
+    acc_t accumulator([[maybe_unused]] const tile &t, uint32) const {
+#if IS_INDEXED
         return widen_in(t, all);
+#else
+        return all;
+#endif
     }
     result_t result(const tile &t, uint32 begin, uint32 end) const {
         return lower(all, end - begin, index_in(t, begin));
@@ -139,7 +156,7 @@ inline tile_lane key_in(uint32 word, uint32 k, uint32 place) {
 }
 #endif
 /* Elements of a part, a bit each, whose first one's place is 'place'; there is one at least. */
-inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, uint32 skew) {
+inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, [[maybe_unused]] uint32 skew) {
     in_t x[OF_PART];
     read_part(t, part, x);
 #if HAS_PLACE_KEYS
@@ -160,7 +177,9 @@ inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, uin
         if (which >> k & 1)
             run.append(value_of(x[k]), value_t(0), k);
     tile_lane lane = run.sum();
+#if IS_INDEXED
     lane.a1 += part * OF_PART - skew;
+#endif
     return lane;
 #endif
 }
@@ -240,17 +259,17 @@ struct tile_sums {
             brief<tile_lane> run;
 #pragma unroll 1
             for (uint32 e = begin + me; e < end; e += lanes)
-                run.append(value_of(*place_of<in_t>(t.x, e + skew)), value_t(0), e);
-            sum.add(run.sum());
+                run.append(value_of(*place_of<in_t>(t.x, e + skew)), value_t(0), index_in(t, e));
+            sum.add(sum_of(t, run.sum()));
             return sum;
         }
 #pragma unroll 1
         for (uint32 side = me; side < 2; side += lanes) {
             const uint32 which = side == 0 ? of_first : low > high ? 0 : rest, part = (side == 0 ? from : to) / OF_PART;
             if (which)
-                sum.add(fold_part_of_tile(t, part, which, skew));
+                sum.add(sum_of(t, fold_part_of_tile(t, part, which, skew)));
         }
-        for_parts(low, high, me, lanes, [&](const tile_part &part, uint32, bool) { sum.add(part); });
+        for_parts(low, high, me, lanes, [&](const tile_part &part, uint32, bool) { sum.add(sum_of(t, part)); });
         return sum;
     }
 #endif
