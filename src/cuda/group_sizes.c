@@ -58,13 +58,12 @@ static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     enum { MEAN = 8, NARROW_MEAN = 16, MOMENTS = 4, MOST_BYTES = 16 };
     const bool has_moments = c->monoid == TALLY_MONOID_moments;
     const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
-    const bool keys = c->desc.grouping == TALLY_KEYS;
+    const bool keys = c->desc.grouping == TALLY_KEYS, are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     if (!(keys || c->desc.grouping == TALLY_SEGMENTS) || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
         c->is_sized || c->takes_turns || c->skips_nan || s->differences ||
-        !(has_moments || has_places || (!keys && s->slot_bytes <= MOST_BYTES && c->monoid != TALLY_MONOID_logsumexp &&
-                                        !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))))
+        !(has_moments || has_places || (!keys && s->slot_bytes <= MOST_BYTES && c->monoid != TALLY_MONOID_logsumexp)))
         return;
-    s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes;
+    s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes / (are_two ? 2 : 1);
     if (keys) {
         s->parts_tile = s->fold_tile = (unsigned)least(s->parts_tile, TALLY_CUDA_FOLD_BLOCK * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;

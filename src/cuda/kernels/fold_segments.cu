@@ -368,14 +368,14 @@ inline uint32 hear_check(const groups_args &p) {
 inline void fold_segments_of(const groups_args &p, uint64 number) {
     __shared__ tile_bytes<PLACE + (HAS_SUMS ? 128 : 0)> memory;
     __shared__ tile_memory s;
+    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
 #if HAS_SUMS
     __shared__ tile_sums sums;
 #else
-    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
 #endif
 #if HAS_SUMS
-    const tile t = begin_tile(p, number, memory.bytes, sums);
+    const tile t = begin_tile(p, number, memory.bytes, seconds, sums);
 #else
     const tile t = begin_tile(p, number, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
 #endif

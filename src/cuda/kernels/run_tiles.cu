@@ -23,7 +23,7 @@ enum { RUN_PLACE = PLACE + (HAS_SUMS ? 128 : 0) };
 /* Starts to copy the block's tile. */
 inline tile begin_run_tile(const groups_args &p, uint8 *x, [[maybe_unused]] uint8 *y) {
 #if HAS_SUMS
-    return begin_tile(p, blockIdx.x, x, sums_of_tile());
+    return begin_tile(p, blockIdx.x, x, y, sums_of_tile());
 #else
     return begin_tile(p, blockIdx.x, x, y, x);
 #endif

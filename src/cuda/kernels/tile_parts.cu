@@ -13,10 +13,10 @@ enum {
 };
 static_assert(MINE * OF_THREADS == OF_LARGE && OF_THREADS <= WARP && (OF_PART & (OF_PART - 1)) == 0);
 
-inline void read_part(const tile &t, uint32 part, in_t (&x)[OF_PART]) {
+inline void read_part(uint8 *memory, uint32 part, in_t (&x)[OF_PART]) {
 #pragma unroll
     for (int v = 0; v < SPAN; v++) {
-        const uint4 bits = *place_of<uint4>(t.x, part * SPAN + v);
+        const uint4 bits = *place_of<uint4>(memory, part * SPAN + v);
         memcpy(x + v * A_VECTOR, &bits, 16);
     }
 }
@@ -94,7 +94,7 @@ inline double element_of(const tile &t, uint32 e) {
 }
 inline tile_part fold_part_of_tile(const tile &t, uint32 part) {
     in_t x[OF_PART];
-    read_part(t, part, x);
+    read_part(t.x, part, x);
     const part_t pivot = near_number(value_of(x[0]));
     tile_part of = {0, 0};
     part_t zero = CAN_OVERFLOW ? pivot * 0 : 0;
@@ -157,8 +157,10 @@ inline tile_lane key_in(uint32 word, uint32 k, uint32 place) {
 #endif
 /* Elements of a part, a bit each, whose first one's place is 'place'; there is one at least. */
 inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, [[maybe_unused]] uint32 skew) {
-    in_t x[OF_PART];
-    read_part(t, part, x);
+    in_t x[OF_PART], y[OF_PART];
+    read_part(t.x, part, x);
+    if (HAS_SECOND)
+        read_part(t.y, part, y);
 #if HAS_PLACE_KEYS
     enum { IN_WORD = 4 / sizeof(in_t) };
     uint32 words[4];
@@ -175,7 +177,7 @@ inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, [[m
 #pragma unroll
     for (int k = 0; k < OF_PART; k++)
         if (which >> k & 1)
-            run.append(value_of(x[k]), value_t(0), k);
+            run.append(value_of(x[k]), HAS_SECOND ? value_of(y[k]) : value_t(0), k);
     tile_lane lane = run.sum();
 #if IS_INDEXED
     lane.a1 += part * OF_PART - skew;
@@ -259,7 +261,8 @@ struct tile_sums {
             brief<tile_lane> run;
 #pragma unroll 1
             for (uint32 e = begin + me; e < end; e += lanes)
-                run.append(value_of(*place_of<in_t>(t.x, e + skew)), value_t(0), index_in(t, e));
+                run.append(value_of(*place_of<in_t>(t.x, e + skew)),
+                           HAS_SECOND ? value_of(*place_of<in_t>(t.y, e + skew)) : value_t(0), index_in(t, e));
             sum.add(sum_of(t, run.sum()));
             return sum;
         }
