@@ -344,7 +344,9 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
-    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors *
+                              (cut->folds.are_parts ? sizes->parts_blocks : sizes->fold_blocks);
     const bool is_speculative = (folds <= resident || l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES) &&
                                 args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
     args.tiles = cut->folds.tiles;
