@@ -34,10 +34,12 @@ struct tile_groups {
     void look_up(const groups_args &p, uint64 low, uint64 high) {
         from = low;
         to = high;
-        begin = load(p.offsets + from);
-        start = ends_stand(p) ? index_t(0) : load(p.offsets + from - (from != 0));
+#if !HAS_PARTS /* whose lanes have them */
+        begin = offset_at(p, from);
+        start = ends_stand(p) ? index_t(0) : offset_at(p, from - (from != 0));
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
+#endif
     }
     /* What is refused of the thread's share, as in struct control. */
     uint32 check(const groups_args &p) const {
@@ -266,15 +268,15 @@ inline void keep_sums(const tile_memory &s, const tile_sums &sums, const groups_
 /* The segments of a tile, and what lies before its first one, from parts of it. Lanes share them. */
 struct tile_ends {
     sharing shared;
-    uint32 number; /* 0 is what lies before the first */
+    uint32 number; /* 0: the segment before the first one of the tile */
     index_t first, behind;
 
     tile_ends(const groups_args &p, const tile_groups &g) : shared((uint32)(g.to - g.from) + 1), number(shared.group()) {
-        if (!g.is_crowded())
-            load_offsets(p, g);
+        load_offsets(p, g);
     }
     void load_offsets(const groups_args &p, const tile_groups &g) {
-        if (number - 1 < g.to - g.from) {
+        first = behind = 0; /* where there is no such segment */
+        if (number <= g.to - g.from && (number ? !g.is_crowded() : g.from != 0)) {
             first = offset_at(p, g.from + number - 1);
             behind = offset_at(p, g.from + number);
         }
@@ -283,35 +285,42 @@ struct tile_ends {
         const uint32 groups = (uint32)(g.to - g.from) + 1;
 #pragma unroll 1
         while (number - shared.group_in_warp() < groups) {
-            const bool is_there = number < groups, is_first = number == 0;
+            const bool is_there = number < groups, is_open = number == 0;
             const uint64 segment = g.from + number - 1;
-            const uint32 begin = is_there && !is_first ? position_in(t, first) : 0;
-            const uint32 end = !is_there ? 0 : is_first ? g.open : position_in(t, behind);
+            const uint32 begin = is_open ? 0 : position_in(t, first);
+            const uint32 end = is_open ? open_of(t, behind) : position_in(t, behind);
+            const bool ends = (uint64)behind - t.first <= t.count;
             number += shared.step();
             load_offsets(p, g);
             const uint32 stop = end < t.count ? end : t.count;
             const tile_sum sum = sums.of_lanes(t, begin < stop ? begin : stop, stop, shared.me(), shared.lanes());
             if (!is_there || shared.me())
                 continue;
-            if (is_first)
-                keep_open(sum, t, g, c);
+            if (is_open)
+                keep_open(sum, t, end, ends, c);
             else
                 put_one(sum, p, t, segment, begin, end, c);
         }
     }
     /* Where there are millions of segments, nearly all of them empty. */
-    static void search_all(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, cut &c) {
+    void search_all(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, cut &c) const {
         if (threadIdx.x == 0) {
+            const uint32 open = open_of(t, behind);
             atomicOr(&p.told->crowded, 1);
-            keep_open(sums.between(t, 0, g.open), t, g, c);
+            keep_open(sums.between(t, 0, open), t, open, (uint64)behind - t.first <= t.count, c);
         }
         g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
             put_one(sums.between(t, begin, end < t.count ? end : t.count), p, t, segment, begin, end, c);
         });
     }
-    static void keep_open(const tile_sum &sum, const tile &t, const tile_groups &g, cut &c) {
-        if (g.open)
-            (g.ends ? c.before : c.after).write(sum.accumulator(t, g.open));
+    /* Elements of a segment that ends there. */
+    static uint32 open_of(const tile &t, index_t end) {
+        const uint64 open = (uint64)end > t.first ? (uint64)end - t.first : 0;
+        return open < t.count ? (uint32)open : t.count;
+    }
+    static void keep_open(const tile_sum &sum, const tile &t, uint32 open, bool ends, cut &c) {
+        if (open)
+            (ends ? c.before : c.after).write(sum.accumulator(t, open));
     }
     static void put_one(const tile_sum &sum, const groups_args &p, const tile &t, uint64 segment, uint32 begin,
                         uint32 end, cut &c) {
@@ -412,12 +421,17 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         return;
     }
 #if HAS_SUMS
-    g.find_open(t);
     tile_ends ends(p, g);
-    wait_for_copies<0>();
-    __syncthreads();
+#if HAS_PARTS
+    if (threadIdx.x == 0 && !ends_stand(p))
+        p.cuts[number].tell(g.from, (uint64)ends.first, (uint64)ends.behind);
+#else
+    g.find_open(t);
     if (threadIdx.x == 0 && !ends_stand(p))
         p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
+#endif
+    wait_for_copies<0>();
+    __syncthreads();
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     add_up_tile(sums, t);
@@ -430,7 +444,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         return;
 #if HAS_PARTS
     if (g.is_crowded())
-        tile_ends::search_all(sums, p, t, g, p.cuts[number]);
+        ends.search_all(sums, p, t, g, p.cuts[number]);
     else
         ends.put_all(sums, p, t, g, p.cuts[number]);
 #else

@@ -96,16 +96,17 @@ inline tile_part fold_part_of_tile(const tile &t, uint32 part) {
     in_t x[OF_PART];
     read_part(t.x, part, x);
     const part_t pivot = near_number(value_of(x[0]));
-    tile_part of = {0, 0};
-    part_t zero = CAN_OVERFLOW ? pivot * 0 : 0;
+    tile_part of;
+    [[maybe_unused]] part_t zero = pivot * 0;
 #pragma unroll
     for (int k = 1; k < OF_PART; k++) {
         const part_t number = near_number(value_of(x[k])), away = number - pivot;
-        of.distances += away;
-        of.squares = fused(away, away, of.squares);
-        zero = CAN_OVERFLOW ? fused(number, part_t(0), zero) : 0;
+        of.distances = k == 1 ? away : of.distances + away;
+        of.squares = k == 1 ? away * away : fused(away, away, of.squares);
+        zero = fused(number, part_t(0), zero);
     }
-    of.squares += zero;
+    if (CAN_OVERFLOW)
+        of.squares += zero;
     return of;
 }
 #else
@@ -322,11 +323,15 @@ inline void add_up_tile(tile_sums &s, const tile &t) {
     constexpr double n = MINE * OF_PART;
     const double pivot = element_of(t, first * OF_PART);
     powers all;
-#pragma unroll 1
+#pragma unroll
     for (int k = 0; k < MINE; k++) {
         const tile_part part = fold_part_of_tile(t, first + k);
         s.put(first + k, part);
-        all.add_powers(moved(part, OF_PART, element_of(t, (first + k) * OF_PART) - pivot));
+        const powers of_pivot = moved(part, OF_PART, k ? element_of(t, (first + k) * OF_PART) - pivot : 0);
+        if (k == 0)
+            all = of_pivot;
+        else
+            all.add_powers(of_pivot);
     }
     double centre = __fma_rn(all.distances, 1 / n, pivot) * (1.0 / OF_THREADS);
 #pragma unroll
