@@ -565,15 +565,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p S
     findings f = {NOT_FOUND, NOT_FOUND};
     if (p.check_before)
         f = are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p);
+    if (!p.check_before || are_few)
+        for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
+            p.first[k] = first_from(p.offsets, p.segments, k << p.tile_bits);
     wait_for_last(); /* the launch before clears the findings */
-    if (p.check_before) {
+    if (p.check_before)
         tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
-        if (!are_few)
-            return;
-    } else if (blockIdx.x == 0 && threadIdx.x == 0 &&
-               (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments))) {
+    else if (blockIdx.x == 0 && threadIdx.x == 0 &&
+             (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments)))
         p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
-    }
-    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
-        p.first[k] = first_from(p.offsets, p.segments, k << p.tile_bits);
 }

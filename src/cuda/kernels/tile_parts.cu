@@ -327,11 +327,12 @@ inline void add_up_tile(tile_sums &s, const tile &t) {
     for (int k = 0; k < MINE; k++) {
         const tile_part part = fold_part_of_tile(t, first + k);
         s.put(first + k, part);
-        const powers of_pivot = moved(part, OF_PART, k ? element_of(t, (first + k) * OF_PART) - pivot : 0);
-        if (k == 0)
-            all = of_pivot;
-        else
-            all.add_powers(of_pivot);
+        if (k == 0) {
+            all.distances = part.distances;
+            all.squares = part.squares;
+        } else {
+            all.add_powers(moved(part, OF_PART, element_of(t, (first + k) * OF_PART) - pivot));
+        }
     }
     double centre = __fma_rn(all.distances, 1 / n, pivot) * (1.0 / OF_THREADS);
 #pragma unroll
