@@ -61,7 +61,7 @@ static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     if (!(keys || c->desc.grouping == TALLY_SEGMENTS) || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
         c->is_sized || c->takes_turns || c->skips_nan || s->differences ||
-        !(has_moments || has_places || (!keys && s->slot_bytes <= MOST_BYTES && c->monoid != TALLY_MONOID_logsumexp)))
+        !(has_moments || has_places || c->monoid == TALLY_MONOID_logsumexp || (!keys && s->slot_bytes <= MOST_BYTES)))
         return;
     s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes / (are_two ? 2 : 1);
     if (keys) {
@@ -69,7 +69,7 @@ static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = false;
         s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (unsigned)most(SMALL_ITEMS, SMALL_BYTES / c->in_bytes);
-        s->fold_blocks = 6;
+        s->fold_blocks = c->monoid == TALLY_MONOID_logsumexp ? 5 : 6; /* doubles would spill */
         return;
     }
     s->parts_mean = has_moments ? MOMENTS : c->in_bytes <= 2 ? NARROW_MEAN : MEAN;
