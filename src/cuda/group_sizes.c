@@ -65,11 +65,11 @@ static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
         return;
     s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes / (are_two ? 2 : 1);
     if (keys) {
-        s->parts_tile = s->fold_tile = (unsigned)least(s->parts_tile, TALLY_CUDA_FOLD_BLOCK * MOST_ITEMS);
+        s->parts_tile = s->fold_tile = (unsigned)least(s->parts_tile, TALLY_CUDA_FOLD_BLOCK * 2 * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = false;
         s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (unsigned)most(SMALL_ITEMS, SMALL_BYTES / c->in_bytes);
-        s->fold_blocks = c->monoid == TALLY_MONOID_logsumexp ? 5 : 6; /* doubles would spill */
+        s->fold_blocks = c->monoid == TALLY_MONOID_logsumexp && s->slot_bytes > 8 ? 5 : 8; /* more would spill */
         return;
     }
     s->parts_mean = has_moments ? MOMENTS : c->in_bytes <= 2 ? NARROW_MEAN : MEAN;
