@@ -239,8 +239,7 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         cut_for_merged(sizes, shape, cut);
     else {
         const bool are_long = sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean;
-        const bool are_parts =
-            (!are_long || c->monoid == TALLY_MONOID_moments) && cut_parts(device, sizes, shape, cut);
+        const bool are_parts = (!are_long || c->monoid == TALLY_MONOID_moments) && cut_parts(device, sizes, shape, cut);
         if (are_long && !are_parts) {
             cut_for_long(device, c, sizes, shape->extent, cut);
             return;
@@ -345,8 +344,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
     const tally_cuda_sizes *sizes = &l->plan->sizes;
-    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors *
-                              (cut->folds.are_parts ? sizes->parts_blocks : sizes->fold_blocks);
+    const uint64_t resident =
+        (uint64_t)l->plan->device->multiprocessors * (cut->folds.are_parts ? sizes->parts_blocks : sizes->fold_blocks);
     const bool is_speculative = (folds <= resident || l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES) &&
                                 args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
     args.tiles = cut->folds.tiles;

@@ -1,9 +1,9 @@
 /* Reductions by keys of some MB, in two launches. In the first, no block knows how many runs begin before its tile, so
  * results and keys wait in memory. A counter gives each tile its place there, in a ring that has room for all of them:
  * nobody has cleared the counter, and which place a tile has does not show. The second launch adds up the heads of all
- * tiles, moves what waits to where it belongs, and folds the runs that cross tiles. A warp has a tile. Larger input takes
- * the launch that marks runs (mark_runs.cu), since here each block reads the words of all tiles; so does larger output,
- * which moves twice. */
+ * tiles, moves what waits to where it belongs, and folds the runs that cross tiles. A warp has a tile. Larger input
+ * takes the launch that marks runs (mark_runs.cu), since here each block reads the words of all tiles; so does larger
+ * output, which moves twice. */
 enum { HEADS_BITS = 16, HEADS = (1 << HEADS_BITS) - 1 }; /* of a tile's word; then its place in the ring */
 static_assert(TILE <= HEADS);
 

@@ -271,7 +271,8 @@ struct tile_ends {
     uint32 number; /* 0: the segment before the first one of the tile */
     index_t first, behind;
 
-    tile_ends(const groups_args &p, const tile_groups &g) : shared((uint32)(g.to - g.from) + 1), number(shared.group()) {
+    tile_ends(const groups_args &p, const tile_groups &g)
+        : shared((uint32)(g.to - g.from) + 1), number(shared.group()) {
         load_offsets(p, g);
     }
     void load_offsets(const groups_args &p, const tile_groups &g) {

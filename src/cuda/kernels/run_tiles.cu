@@ -118,7 +118,8 @@ inline void tell_ends(const runs_memory &r, const groups_args &p, const tile &t,
     p.cuts[blockIdx.x].start = heads ? t.first + last_head : 0;
     p.cuts[blockIdx.x].end = t.first + first_head;
 #endif
-    p.heads[blockIdx.x] = (r.ends ? ENDS_WITH : 0) | (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
+    const uint64 fresh = heads || ends ? FRESH : 0;
+    p.heads[blockIdx.x] = (r.ends ? ENDS_WITH : 0) | fresh | (ends ? ENDS : 0) | (r.before + heads);
 }
 
 #if !HAS_PARTS

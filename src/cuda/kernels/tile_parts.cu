@@ -1,10 +1,11 @@
-/* Reductions of a tile's groups from parts of the tile, where tile_sums.cu has no differences. The tile keeps what some elements have together, and what 16 such parts have. Some lanes share a group: a
- * few elements at its ends, and in between as few parts as there are. So an element costs the same wherever groups begin. */
+/* Reductions of a tile's groups from parts of the tile, where tile_sums.cu has no differences. The tile keeps what some
+ * elements have together, and what 16 such parts have. Some lanes share a group: a few elements at its ends, and in
+ * between as few parts as there are. So an element costs the same wherever groups begin. */
 #if HAS_PARTS
 enum {
     /* vectors of a part: more where to add a part takes an exponential of doubles */
     SPAN = IS_LOGSUMEXP && IS_FLOAT && sizeof(in_t) == 8 ? 4 : sizeof(in_t) <= 2 && !MOMENTS && !IS_LOGSUMEXP ? 1 : 2,
-    OF_PART = SPAN * A_VECTOR,                    /* elements */
+    OF_PART = SPAN * A_VECTOR, /* elements */
     TILE_PARTS = TILE / OF_PART,
     MINE = TILE_PARTS / BLOCK, /* parts of a thread */
     OF_LARGE = 16,             /* parts of a large one */
@@ -23,16 +24,16 @@ inline void read_part(uint8 *memory, uint32 part, in_t (&x)[OF_PART]) {
 }
 
 #if MOMENTS
-/* Sums of distances from a number, and of their squares. That number is the first element of a part, and near the mean of
- * a large one. An element that is not finite makes the squares NaN, also where they could overflow. Halves are added up in
- * floats: 16 of them may cost 4 of 24 bits, and results have 11. */
+/* Sums of distances from a number, and of their squares. That number is the first element of a part, and near the mean
+ * of a large one. An element that is not finite makes the squares NaN, also where they could overflow. Halves are added
+ * up in floats: 16 of them may cost 4 of 24 bits, and results have 11. */
 template <bool AreFloats> struct part_number {
     typedef double type;
 };
 template <> struct part_number<true> {
     typedef float type;
 };
-typedef part_number<BRIEF_MOMENTS != 0>::type part_t;
+typedef part_number<BRIEF_MOMENTS == MOMENTS_IN_FLOATS>::type part_t;
 struct tile_part {
     part_t distances, squares;
 };
@@ -238,7 +239,7 @@ typedef tile_lane tile_part;
 
 struct tile_sums {
     enum { WORDS = sizeof(tile_part) / 4 };
-    alignas(16) uint32 words[WORDS][TILE_PARTS + LARGE_PARTS]; /* a word of each part after the other, and of large ones */
+    alignas(16) uint32 words[WORDS][TILE_PARTS + LARGE_PARTS]; /* a word of each part after the other */
 #if MOMENTS
     double centres[LARGE_PARTS];
 #endif
@@ -275,8 +276,8 @@ struct tile_sums {
             use(get(is_large ? TILE_PARTS + number : number), number, is_large);
         }
     }
-    /* Of [begin, end), which 'lanes' neighbours share, a power of two: 'me' is the lane's number among them. With several,
-     * all lanes of a warp call this. All that share have the sum. */
+    /* Of [begin, end), which 'lanes' neighbours share, a power of two: 'me' is the lane's number among them. With
+     * several, all lanes of a warp call this. All that share have the sum. */
 #if IS_LOGSUMEXP
     /* They agree upon the largest value first. */
     tile_sum of_lanes(const tile &t, uint32 begin, uint32 end, uint32 me, uint32 lanes) const {
@@ -308,7 +309,8 @@ struct tile_sums {
 #if MOMENTS
     /* Distances are taken from the mean of the largest part that there is, so few bits are lost. */
     tile_sum share_of(const tile &t, uint32 begin, uint32 end, uint32 me, uint32 lanes) const {
-        const uint32 low = (begin + OF_PART - 1) / OF_PART, high = end / OF_PART, first = (low + OF_LARGE - 1) / OF_LARGE;
+        const uint32 low = (begin + OF_PART - 1) / OF_PART, high = end / OF_PART;
+        const uint32 first = (low + OF_LARGE - 1) / OF_LARGE;
         const uint32 inner = low < high ? (high - low) * OF_PART : 0; /* elements in parts */
         tile_sum sum;
         double shift = 0;
