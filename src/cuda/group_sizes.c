@@ -49,27 +49,25 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
 }
 
-/* Places of narrow extremes, and variances that are no differences, from parts of tiles (tile_parts.cu). Measured on an
- * H200, in microseconds (in brackets: by heads): argmin of 500 million u8 in segments of 317 221 (625), argmax of 90
- * million f16 in segments of 60 125 (187), var of 40 million f32 in segments of 100 90 (114), std of 12 million f64,
- * exponential 4, 96 (128). A segment costs what some 40 narrow elements do: largest of 150 million i8 in segments of 10
- * 255 (137). */
+/* Groups that lanes share, from parts of tiles (tile_parts.cu). Measured on an H200, in microseconds (in brackets: by
+ * heads): var of 24 million f32 in segments of 150, exponential, 44 (63), argmax of 13 million i32 in segments of 60 28
+ * (35), sums of 40 million f32 in segments of 241 52 (59), std of 63 million f16 by keys, runs of 122, 124 (170); but
+ * argmin of 20 million f32 by keys, runs of 9, 99 (91), logsumexp of 15 million f64 in segments of 15 111 (90). */
 static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    enum { MEAN = 8, NARROW_MEAN = 16, MOMENTS = 4, MOST_BYTES = 16 };
-    const bool has_moments = c->monoid == TALLY_MONOID_moments;
-    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
-    const bool keys = c->desc.grouping == TALLY_KEYS, are_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
-    if (!(keys || c->desc.grouping == TALLY_SEGMENTS) || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
-        c->is_sized || c->takes_turns || c->skips_nan || s->differences ||
-        !(has_moments || has_places || c->monoid == TALLY_MONOID_logsumexp || (!keys && s->slot_bytes <= MOST_BYTES)))
+    enum { MEAN = 32, NARROW_MEAN = 48, MOMENTS = 4, MOST_BYTES = 16 };
+    const bool keys = c->desc.grouping == TALLY_KEYS, has_moments = c->monoid == TALLY_MONOID_moments;
+    const bool has_small =
+        c->desc.grouping == TALLY_SEGMENTS && s->slot_bytes <= MOST_BYTES && c->monoid != TALLY_MONOID_logsumexp;
+    if (tally_is_scan(c) || !c->entry || c->exact || c->words.count || c->is_sized || c->takes_turns || c->skips_nan ||
+        s->differences || !(has_small || (has_moments && (keys || c->desc.grouping == TALLY_SEGMENTS))))
         return;
-    s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes / (are_two ? 2 : 1);
+    s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes / (tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1);
     if (keys) {
         s->parts_tile = s->fold_tile = (unsigned)least(s->parts_tile, TALLY_CUDA_FOLD_BLOCK * 2 * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = false;
         s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (unsigned)most(SMALL_ITEMS, SMALL_BYTES / c->in_bytes);
-        s->fold_blocks = c->monoid == TALLY_MONOID_logsumexp && s->slot_bytes > 8 ? 5 : 8; /* more would spill */
+        s->fold_blocks = 8;
         return;
     }
     s->parts_mean = has_moments ? MOMENTS : c->in_bytes <= 2 ? NARROW_MEAN : MEAN;

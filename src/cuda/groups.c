@@ -34,7 +34,7 @@ enum {
 
     SMALL_TILES = 8, /* a processor at most */
 
-    PARTS_TILES = 2, /* a processor at least, of tile_parts.cu: less goes by small tiles */
+    PARTS_TILES = 8, /* a processor at least, of tile_parts.cu */
 
     /* segments of which a block has a piece */
     MOST_LONG_SEGMENTS = 2048,

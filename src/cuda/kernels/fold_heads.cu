@@ -1,5 +1,5 @@
 /* The fold of a tile whose elements and heads are in shared memory. */
-#if !HAS_SUMS
+
 /* Folds a tile that has heads, 'all' of them. results[k] becomes what is kept of the group that the k-th head begins, as
  * far as it lies in the tile. All threads of the block call this; the tile's ends are known after the next barrier. */
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
@@ -116,4 +116,3 @@ inline acc_t fold_tile(tile_memory &s, const tile &t, uint32 heads) {
     fold_heads(s, t, heads);
     return identity_as<acc_t>();
 }
-#endif

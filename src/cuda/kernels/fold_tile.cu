@@ -318,7 +318,7 @@ template <class K> inline result_t result_of(const K &what, uint64 count, uint64
 
 /* Whether what is kept of a lane's accumulator is all of it. Then a thread need not remember what it has before its first
  * head. */
-[[maybe_unused]] constexpr bool KEEPS_ALL = (FOLD_STAGED && !FOLD_SPREADS) || RESULT_KEEPS;
+constexpr bool KEEPS_ALL = (FOLD_STAGED && !FOLD_SPREADS) || RESULT_KEEPS;
 template <class K> inline acc_t restored(const K &kept) {
     if constexpr (FOLD_STAGED && !FOLD_SPREADS)
         return kept;

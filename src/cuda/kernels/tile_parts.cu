@@ -3,9 +3,8 @@
  * between as few parts as there are. So an element costs the same wherever groups begin. */
 #if HAS_PARTS
 enum {
-    /* vectors of a part: more where to add a part takes an exponential of doubles */
-    SPAN = IS_LOGSUMEXP && IS_FLOAT && sizeof(in_t) == 8 ? 4 : sizeof(in_t) <= 2 && !MOMENTS && !IS_LOGSUMEXP ? 1 : 2,
-    OF_PART = SPAN * A_VECTOR, /* elements */
+    SPAN = sizeof(in_t) <= 2 && !MOMENTS ? 1 : 2, /* vectors of a part */
+    OF_PART = SPAN * A_VECTOR,                    /* elements */
     TILE_PARTS = TILE / OF_PART,
     MINE = TILE_PARTS / BLOCK, /* parts of a thread */
     OF_LARGE = 16,             /* parts of a large one */
@@ -109,51 +108,6 @@ inline tile_part fold_part_of_tile(const tile &t, uint32 part) {
     }
     if (CAN_OVERFLOW)
         of.squares += zero;
-    return of;
-}
-#elif IS_LOGSUMEXP
-/* A sum of exponentials of distances from the largest value. Those of bytes have a table, and are distances from 0. */
-typedef decltype(tile_lane::a0) real_t;
-struct tile_part : sum_below<real_t, level_of<IS_FLOAT, real_t>::type> {
-    void raise(decltype(largest) next) {
-        largest = larger_of_two(largest, next);
-    }
-    void raise_to(const in_t &x) {
-        raise(of(x).largest);
-    }
-    void add(const in_t &x, const double *powers) {
-        if constexpr (ARE_BYTES)
-            sum += (real_t)powers[(uint8)(int32)value_of(x) % BYTE_VALUES];
-        else
-            sum += power(powers, of(x).largest, largest);
-    }
-    void add(const tile_part &part, const double *powers) {
-        sum += ARE_BYTES ? part.sum : part.sum * power(powers, part.largest, largest);
-    }
-};
-struct tile_sum {
-    tile_part all;
-
-    acc_t accumulator(const tile &, uint32) const {
-        return widen(!ARE_BYTES ? all.lane() : all.sum > 0 ? tile_lane{0, all.sum} : identity_as<tile_lane>());
-    }
-    result_t result(const tile &t, uint32 begin, uint32 end) const {
-        return lower(accumulator(t, 0), end - begin, 0);
-    }
-};
-/* The largest of a part is known first, so that no exponential waits for another. */
-inline tile_part fold_part_of_tile(const tile &t, uint32 part, const double *powers) {
-    in_t x[OF_PART];
-    read_part(t.x, part, x);
-    tile_part of;
-    if (!ARE_BYTES)
-        of.largest = tile_part::of(x[0]).largest;
-#pragma unroll
-    for (int k = 1; k < OF_PART && !ARE_BYTES; k++)
-        of.raise_to(x[k]);
-#pragma unroll
-    for (int k = 0; k < OF_PART; k++)
-        of.add(x[k], powers);
     return of;
 }
 #else
@@ -276,36 +230,6 @@ struct tile_sums {
             use(get(is_large ? TILE_PARTS + number : number), number, is_large);
         }
     }
-    /* Of [begin, end), which 'lanes' neighbours share, a power of two: 'me' is the lane's number among them. With
-     * several, all lanes of a warp call this. All that share have the sum. */
-#if IS_LOGSUMEXP
-    /* They agree upon the largest value first. */
-    tile_sum of_lanes(const tile &t, uint32 begin, uint32 end, uint32 me, uint32 lanes) const {
-        const uint32 from = begin + skew, to = end + skew, low = (from + OF_PART - 1) / OF_PART, high = to / OF_PART;
-        const uint32 inner = low < high ? (high - low) * OF_PART : 0; /* elements in parts */
-        const double *powers = stays_in_shared(powers_of_integers());
-        const auto for_ends = [&](auto use) {
-#pragma unroll 1
-            for (uint32 k = from + me; k < to - inner; k += lanes)
-                use(*place_of<in_t>(t.x, inner && k >= low * OF_PART ? k + inner : k));
-        };
-        tile_sum sum;
-        if (!ARE_BYTES) {
-            sum.all.largest = range<decltype(sum.all.largest)>::lowest();
-            for_ends([&](const in_t &x) { sum.all.raise_to(x); });
-            for_parts(low, high, me, lanes, [&](const tile_part &part, uint32, bool) { sum.all.raise(part.largest); });
-#pragma unroll 1
-            for (uint32 d = 1; d < lanes; d *= 2)
-                sum.all.raise(from_across(sum.all.largest, (int)d));
-        }
-        for_ends([&](const in_t &x) { sum.all.add(x, powers); });
-        for_parts(low, high, me, lanes, [&](const tile_part &part, uint32, bool) { sum.all.add(part, powers); });
-#pragma unroll 1
-        for (uint32 d = 1; d < lanes; d *= 2)
-            sum.all.sum += from_across(sum.all.sum, (int)d);
-        return sum;
-    }
-#else
 #if MOMENTS
     /* Distances are taken from the mean of the largest part that there is, so few bits are lost. */
     tile_sum share_of(const tile &t, uint32 begin, uint32 end, uint32 me, uint32 lanes) const {
@@ -355,6 +279,8 @@ struct tile_sums {
         return sum;
     }
 #endif
+    /* Of [begin, end), which 'lanes' neighbours share, a power of two: 'me' is the lane's number among them. With several,
+     * all lanes of a warp call this. All that share have the sum. */
     tile_sum of_lanes(const tile &t, uint32 begin, uint32 end, uint32 me, uint32 lanes) const {
         tile_sum sum = share_of(t, begin, end, me, lanes);
 #pragma unroll 1
@@ -362,9 +288,8 @@ struct tile_sums {
             sum.add_across((int)d);
         return sum.of_elements(end - begin);
     }
-#endif
     tile_sum between(const tile &t, uint32 begin, uint32 end) const {
-        return of_lanes(t, begin, end, 0, 1);
+        return share_of(t, begin, end, 0, 1).of_elements(end - begin);
     }
 };
 
@@ -422,27 +347,6 @@ inline void add_up_tile(tile_sums &s, const tile &t) {
     const tile_part of_threads = {(part_t)all.distances, (part_t)all.squares};
     if (threadIdx.x % OF_THREADS == 0)
         s.centres[large] = centre;
-#elif IS_LOGSUMEXP
-    const double *powers = stays_in_shared(powers_of_integers());
-    tile_part parts[MINE], of_threads;
-#pragma unroll
-    for (int k = 0; k < MINE; k++) {
-        parts[k] = fold_part_of_tile(t, first + k, powers);
-        s.put(first + k, parts[k]);
-        if (k == 0)
-            of_threads.largest = parts[k].largest;
-        else
-            of_threads.raise(parts[k].largest);
-    }
-#pragma unroll
-    for (int d = 1; d < OF_THREADS; d *= 2)
-        of_threads.raise(from_across(of_threads.largest, d));
-#pragma unroll
-    for (int k = 0; k < MINE; k++)
-        of_threads.add(parts[k], powers);
-#pragma unroll
-    for (int d = 1; d < OF_THREADS; d *= 2)
-        of_threads.sum += from_across(of_threads.sum, d);
 #else
     tile_lane all = identity_as<tile_lane>();
 #pragma unroll 2

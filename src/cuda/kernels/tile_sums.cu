@@ -41,9 +41,6 @@ template <class Sums> inline tile begin_tile(const groups_args &p, uint64 number
     const uint64 first = number * TILE;
     const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, y, x};
     const uint32 skew = fetch_as_it_lies(p, t);
-#if IS_LOGSUMEXP
-    make_powers_of_integers();
-#endif
     if (HAS_SECOND)
         fetch(t.y, p.y, p.n, first, t.count);
     close_copies();
