@@ -44,10 +44,13 @@ inline acc_t fold_run_tile([[maybe_unused]] tile_memory &s, const tile &t, [[may
 /* Lists where heads are, from that number on. */
 inline void list_heads(const tile_memory &s, runs_memory &r, uint32 from = 0) {
     const uint32 begin = threadIdx.x * ITEMS;
-    uint32 number = rank_of(s, begin) - from;
+    item_bits bits = heads_of_thread(s);
+    int number = (int)(rank_of(s, begin) - from);
+    if (HAS_PARTS && (number >= (int)LISTED || number + (int)bits.count() <= 0))
+        return;
 #pragma unroll 1
-    for (item_bits bits = heads_of_thread(s); bits.all(); bits.drop_first(), number++)
-        if (!HAS_PARTS || number < LISTED)
+    for (; bits.all(); bits.drop_first(), number++)
+        if (!HAS_PARTS || (uint32)number < LISTED)
             r.at[number] = (uint16)(begin + bits.first());
 }
 
@@ -198,6 +201,7 @@ inline void put_tile(const tile_memory &s, runs_memory &r, const groups_args &p,
 inline void put_tile(const tile_memory &s, runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
                      const acc_t &, result_t *out) {
     cut &c = p.cuts[blockIdx.x];
+    enum { FEW = 4 /* elements of each run of a warp, taken one by one */ };
     const sharing shared(heads + 1);
     [[maybe_unused]] const uint32 first_head = heads ? r.at[0] : t.count;
     uint32 listed = 0, last = 0; /* heads before those in the list, and the last of them */
@@ -209,7 +213,9 @@ inline void put_tile(const tile_memory &s, runs_memory &r, const groups_args &p,
             const bool is_there = k < end;
             const uint32 begin = k == listed ? last : is_there ? r.at[k - 1 - listed] : 0;
             const uint32 behind = !is_there ? begin : k < heads ? r.at[k - listed] : t.count;
-            const tile_sum sum = sums_of_tile().of_lanes(t, begin, behind, shared.me(), shared.lanes());
+            const bool are_few = shared.lanes() == 1 && __all_sync(ALL_LANES, behind - begin <= FEW);
+            const tile_sum sum = are_few ? sums_of_tile().of_few(t, begin, behind)
+                                         : sums_of_tile().of_lanes(t, begin, behind, shared.me(), shared.lanes());
             const bool goes_on = k == heads && !r.ends;
             if (!is_there || shared.me())
                 continue;

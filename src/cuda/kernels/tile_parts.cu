@@ -9,8 +9,7 @@ enum {
     MINE = TILE_PARTS / BLOCK, /* parts of a thread */
     OF_LARGE = 16,             /* parts of a large one */
     OF_THREADS = OF_LARGE / MINE,
-    LARGE_PARTS = TILE_PARTS / OF_LARGE,
-    FEW = 4 /* elements of a group, taken one by one */
+    LARGE_PARTS = TILE_PARTS / OF_LARGE
 };
 static_assert(MINE * OF_THREADS == OF_LARGE && OF_THREADS <= WARP && (OF_PART & (OF_PART - 1)) == 0);
 
@@ -254,21 +253,21 @@ struct tile_sums {
         });
         return sum;
     }
+    /* Of a few elements, by one lane. */
+    tile_sum of_few(const tile &t, uint32 begin, uint32 end) const {
+        tile_sum sum;
+        sum.begin(begin < end ? element_of(t, begin) : 0);
+#pragma unroll 1
+        for (uint32 k = begin; k < end; k++)
+            sum.sum.add_from_shift(value_of(*place_of<in_t>(t.x, k)));
+        return sum.of_elements(end - begin);
+    }
 #else
     tile_sum share_of(const tile &t, uint32 begin, uint32 end, uint32 me, uint32 lanes) const {
         const uint32 from = begin + skew, to = end + skew, high = to / OF_PART, low = (from + OF_PART - 1) / OF_PART;
         const uint32 first = from % OF_PART, rest = (1u << to % OF_PART) - 1;
         const uint32 of_first = (low > high ? rest : first ? ~0u : 0) & ~0u << first;
         tile_sum sum;
-        if (end - begin <= FEW) {
-            brief<tile_lane> run;
-#pragma unroll 1
-            for (uint32 e = begin + me; e < end; e += lanes)
-                run.append(value_of(*place_of<in_t>(t.x, e + skew)),
-                           HAS_SECOND ? value_of(*place_of<in_t>(t.y, e + skew)) : value_t(0), index_in(t, e));
-            sum.add(sum_of(t, run.sum()));
-            return sum;
-        }
 #pragma unroll 1
         for (uint32 side = me; side < 2; side += lanes) {
             const uint32 which = side == 0 ? of_first : low > high ? 0 : rest, part = (side == 0 ? from : to) / OF_PART;
