@@ -53,7 +53,7 @@ static const char *const thin_columns[] = {COLUMNS,
 #define GROUP_TILES                                                                                                    \
     tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
         tally_cuda_kernels_tile_sums
-#define RUN_TILES GROUP_TILES, tally_cuda_kernels_run_tiles
+#define RUN_TILES GROUP_TILES, tally_cuda_kernels_tile_parts, tally_cuda_kernels_run_tiles
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 #define SEGMENTS_OF_TILES                                                                                              \
