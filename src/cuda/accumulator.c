@@ -466,6 +466,11 @@ bool tally_cuda_takes_vectors(const tally_computation *c) {
            c->out_bytes == c->in_bytes;
 }
 
+bool tally_cuda_varies_in_floats(const tally_computation *c) {
+    return tally_cuda_takes_vectors(c) && c->desc.grouping != TALLY_ALL_VALUES && c->desc.in == TALLY_F16 &&
+           !c->skips_nan;
+}
+
 bool tally_cuda_counts_places(const tally_computation *c) {
     return c->reverse && !c->gives_places && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED &&
            (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS);

@@ -148,7 +148,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     sum.move(before, moved);
     sum.add_accumulator(prefix, prefix.a2);
     if (sizeof(out_t) == 8 && prefix.a0 + before > 0)
-        r = move_to_mean(&sum, prefix.a0 + before, r);
+        r = move_to_mean<double>(&sum, prefix.a0 + before, r);
     const counter counted = prefix.a0;
     items.read(s.tile[here.at], shift, stretch);
     if (!IN_LINE || shift) /* others' results take the place of what a thread reads */

@@ -38,6 +38,17 @@ inline unsigned short f16_of(unsigned long long x) {
     return bits;
 }
 
+/* Two of them in a word. */
+inline unsigned f16_pair_of(float low, float high) {
+#if TALLY_ARCHITECTURE >= 80
+    unsigned bits;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+    return bits;
+#else
+    return f16_of(low) | (unsigned)f16_of(high) << 16;
+#endif
+}
+
 #if TALLY_ARCHITECTURE >= 80
 inline unsigned short bf16_of(float x) {
     unsigned short bits;

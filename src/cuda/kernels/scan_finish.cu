@@ -187,19 +187,18 @@ inline void mark_keys(scratch &s, const scan_args &p, const tile &t, int at, int
     if (HAS_TERMS) /* the way by terms may have marked the tile before, and some threads still look at that */
         sync_some<FINISHERS>(OF_TEAMS + team);
     const index_t *keys = keys_of(s, p, t, at);
-    const int lane = thread % WARP;
+    const auto mark = [&](auto key) { /* what lies behind the end does not matter */
 #pragma unroll 4
-    for (int e = thread; e < TILE; e += FINISHERS) {
-        const bool is_there = e < t.count;
-        const index_t key = is_there ? load(keys + e) : index_t(0);
-        index_t previous = REVERSE ? from_above(key, 1) : from_below(key, 1);
-        if (is_there && (lane == (REVERSE ? WARP - 1 : 0) || e == (REVERSE ? t.count - 1 : 0)))
-            previous = load(keys + (REVERSE ? e + 1 : e - 1));
-        const bool is_first = t.first == 0 && e == (REVERSE ? t.count - 1 : 0);
-        const uint32 word = __ballot_sync(ALL_LANES, is_there && (key != previous || is_first));
-        if (lane == 0)
-            s.marks[team][e / WARP] = word;
-    }
+        for (int e = thread; e < TILE; e += FINISHERS) {
+            const uint32 word = __ballot_sync(ALL_LANES, key(e) != key(REVERSE ? e + 1 : e - 1));
+            if (thread % WARP == 0)
+                s.marks[team][e / WARP] = word;
+        }
+    };
+    if (((uint64)p.keys & (sizeof(index_t) - 1)) == 0)
+        mark([&](int e) { return keys[e]; });
+    else
+        mark([&](int e) { return load_slowly(keys + e); });
     sync_some<FINISHERS>(OF_TEAMS + team);
 }
 #endif
@@ -229,15 +228,17 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
 #elif GROUPS == SEGMENTS
     heads = bits_of_stretch(s.heads[at], stretch);
 #elif GROUPS == KEYS
-    if (MARKS_KEYS)
-        return bits_of_stretch(s.marks[team], stretch);
-    index_t previous = load(keys_of(s, p, t, at) + stretch * ITEMS + (REVERSE ? (int)ITEMS : -1));
-    stretch_of<index_t, ITEMS> keys;
-    keys.read(s.keys[at] + KEYS_FROM, shift_of(p.keys + t.low), stretch);
+    if (MARKS_KEYS) {
+        heads = bits_of_stretch(s.marks[team], stretch);
+    } else {
+        index_t previous = load(keys_of(s, p, t, at) + stretch * ITEMS + (REVERSE ? (int)ITEMS : -1));
+        stretch_of<index_t, ITEMS> keys;
+        keys.read(s.keys[at] + KEYS_FROM, shift_of(p.keys + t.low), stretch);
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        heads |= (bits_t)(keys[k] != previous) << k;
-        previous = keys[k];
+        for (int k = 0; k < ITEMS; k++) {
+            heads |= (bits_t)(keys[k] != previous) << k;
+            previous = keys[k];
+        }
     }
     const int first_of_all = REVERSE ? (stretch + 1) * ITEMS - t.count : stretch ? -1 : 0;
     if (t.first == 0 && first_of_all >= 0 && first_of_all < ITEMS)

@@ -136,10 +136,10 @@ struct log_of_sum {
 #endif
 
 #if !IS_LOGSUMEXP
-/* Makes the terms of n elements relative to their mean instead of r, and returns that: fewer bits of what follows are
- * lost. */
-inline double move_to_mean(terms *sum, double n, double r) {
-    const double mean = __fma_rn(sum->distances, reciprocal(n), r), away = mean - r;
+/* Makes the terms of n elements relative to their mean, as a Real, instead of r, and returns that: fewer bits of what
+ * follows are lost. */
+template <class Real> inline double move_to_mean(terms *sum, double n, double r) {
+    const double mean = (Real)__fma_rn(sum->distances, reciprocal(n), r), away = mean - r;
     const double rest = __fma_rn(-n, away, sum->distances);
     sum->move_higher(n, -away);
     sum->squares = __fma_rn(-away, sum->distances + rest, sum->squares);
@@ -179,58 +179,6 @@ template <class Fold> inline real fold_of_block(real mine, Fold fold) {
     return all;
 }
 
-#endif
-
-#if TAKES_VECTORS
-enum { A_VECTOR = 16 / sizeof(in_t), VECTORS = ITEMS / A_VECTOR, VECTORS_AT_ONCE = A_VECTOR < 8 ? 2 : 1 };
-
-/* A thread's stretch. Results may take the place of each vector that is behind. */
-struct vectors_of_stretch {
-    const uint4 *first; /* physically */
-    uint32 shift;       /* of elements, as far as they lie behind the vectors */
-    uint4 beyond;       /* the next vector, with the ends of the last elements */
-
-    vectors_of_stretch(const uint8 *memory, int shift, int stretch)
-        : first((const uint4 *)memory + stretch * VECTORS), shift(shift), beyond{0, 0, 0, 0} {
-        if (shift)
-            beyond = first[VECTORS];
-    }
-    template <class Use> void each_vector(Use use) const {
-        uint4 known = REVERSE ? beyond : first[0];
-#pragma unroll VECTORS_AT_ONCE
-        for (int k = 0; k < VECTORS; k++) {
-            const int v = REVERSE ? VECTORS - 1 - k : k;
-            const uint4 next = REVERSE ? first[v] : k + 1 < VECTORS ? first[k + 1] : beyond;
-            uint4 bits = REVERSE ? next : known;
-            if (shift)
-                bits = REVERSE ? straddling(next, known, shift) : straddling(known, next, shift);
-            known = next;
-            few<in_t, A_VECTOR> elements;
-            memcpy(&elements, &bits, 16);
-            use(v, k * A_VECTOR, elements);
-        }
-    }
-    /* Calls use(k, value) for each element; k counts in logical order. */
-    template <class Use> void each(Use use) const {
-        each_vector([&](int, int k, const few<in_t, A_VECTOR> &elements) {
-#pragma unroll
-            for (int j = 0; j < A_VECTOR; j++)
-                use(k + j, value_of(elements.element[REVERSE ? A_VECTOR - 1 - j : j]));
-        });
-    }
-    /* Puts result(k, value) in its place. */
-    template <class Result> void replace(uint8 *memory, int stretch, Result result) const {
-        each_vector([&](int v, int k, const few<in_t, A_VECTOR> &elements) {
-            few<result_t, A_VECTOR> results;
-#pragma unroll
-            for (int j = 0; j < A_VECTOR; j++) {
-                const int at = REVERSE ? A_VECTOR - 1 - j : j;
-                results.element[at] = result(k + j, value_of(elements.element[at]));
-            }
-            memcpy(memory + 16 * (stretch * VECTORS + v), &results, 16);
-        });
-    }
-};
 #endif
 
 /* The sum of the terms before a thread in its team, since the last head. */
@@ -429,6 +377,13 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     /* items behind the end may be added, too, as no result follows them */
     const auto counts = [&](int k) { return (!REVERSE && !CAN_OVERFLOW) || is_there(k); };
     const auto sums = [&](int k) { return HAS_ONE_TILE ? is_there(k) : counts(k); };
+#if VARIES_IN_FLOATS
+    if (there) {
+        const float_moments part = moments_of_part(vectors, heads ? highest_bit(heads) : absent, absent + there);
+        r = heads ? part.origin : r;
+        (powers &)mine = part.from(r);
+    }
+#else
     each_item([&](int k, value_t x) {
         if (is_head(k)) {
             is_astray |= CAN_OVERFLOW && !fits(mine.squares);
@@ -440,6 +395,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
             mine.add(x, r);
     });
     is_astray |= CAN_OVERFLOW && !(fits(mine.squares + prefix.a3) && (MOMENTS == 2 || fits(mine.squares)));
+#endif
 #endif
     const terms_before before = add_up_terms(s.of_finishers[team][in_turn], team, thread, mine, heads != 0, is_astray);
     if (before.is_astray) {
@@ -514,8 +470,16 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         count = prefix.a0;
     }
     const double in_front = count + small_number(sum.number(number + absent));
+#if VARIES_IN_FLOATS
+    if (in_front > 0)
+        r = move_to_mean<float>(&sum, in_front, r);
+    const vectors_of_stretch again(memory, shift, stretch);
+    if (shift) /* others' results take the place of what a thread reads */
+        sync_some<FINISHERS>(OF_TEAMS + team);
+    float_variances(sum, in_front, r).replace(again, memory, stretch, heads, absent);
+#else
     if (sizeof(out_t) == 8 && in_front > 0)
-        r = move_to_mean(&sum, in_front, r);
+        r = move_to_mean<double>(&sum, in_front, r);
     counter counted = count;
     const auto result_of = [&](int k, value_t x) {
         if (is_head(k)) {
@@ -544,6 +508,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
         results.put(memory, stretch, k, result_of(k, value_of(items[k])));
+#endif
 #endif
 #endif
     hand_over(s, p, t, here, team, thread);

@@ -36,6 +36,9 @@ inline unsigned short f16_of(double x) {
 inline unsigned short f16_of(float x) {
     return f16_of((double)x);
 }
+inline unsigned f16_pair_of(float low, float high) {
+    return f16_of(low) | (unsigned)f16_of(high) << 16;
+}
 /* Integers that a double rounds are infinite in f16. */
 inline unsigned short f16_of(long long x) {
     return f16_of((double)x);
