@@ -186,19 +186,23 @@ inline void mark_keys(scratch &s, const scan_args &p, const tile &t, int at, int
         return;
     if (HAS_TERMS) /* the way by terms may have marked the tile before, and some threads still look at that */
         sync_some<FINISHERS>(OF_TEAMS + team);
-    const index_t *keys = keys_of(s, p, t, at);
-    const auto mark = [&](auto key) { /* what lies behind the end does not matter */
-#pragma unroll 4
-        for (int e = thread; e < TILE; e += FINISHERS) {
-            const uint32 word = __ballot_sync(ALL_LANES, key(e) != key(REVERSE ? e + 1 : e - 1));
-            if (thread % WARP == 0)
-                s.marks[team][e / WARP] = word;
-        }
+    const index_t *keys = keys_of(s, p, t, at) + thread;
+    uint32 *words = s.marks[team] + thread / WARP;
+    const auto mark = [&](int k, const index_t &key, const index_t &previous) {
+        const uint32 word = __ballot_sync(ALL_LANES, key != previous); /* whatever lies behind the end */
+        if (thread % WARP == 0)
+            words[k * (FINISHERS / WARP)] = word;
     };
-    if (((uint64)p.keys & (sizeof(index_t) - 1)) == 0)
-        mark([&](int e) { return keys[e]; });
-    else
-        mark([&](int e) { return load_slowly(keys + e); });
+    enum { PREVIOUS = REVERSE ? 1 : -1 };
+    if (((uint64)p.keys & (sizeof(index_t) - 1)) == 0) {
+#pragma unroll 8
+        for (int k = 0; k < ITEMS; k++)
+            mark(k, keys[k * FINISHERS], keys[k * FINISHERS + PREVIOUS]);
+    } else {
+#pragma unroll 1
+        for (int k = 0; k < ITEMS; k++)
+            mark(k, load_slowly(keys + k * FINISHERS), load_slowly(keys + k * FINISHERS + PREVIOUS));
+    }
     sync_some<FINISHERS>(OF_TEAMS + team);
 }
 #endif
