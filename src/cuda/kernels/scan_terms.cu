@@ -36,7 +36,7 @@ struct terms : powers {
     /* The result behind n elements. */
     result_t result(double n) const {
 #if MOMENTS == 2
-        return variance_of(distances, squares, n);
+        return variance_of<true>(distances, squares, n);
 #else
         return moment_of(*this, n);
 #endif
@@ -287,14 +287,14 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const in_t *elements = (const in_t *)(s.tile[here.at] + shift);
 #if TAKES_VECTORS
     const vectors_of_stretch vectors(s.tile[here.at], shift, stretch);
-    const auto each_item = [&](auto use) { vectors.each(use); };
+    const auto each_item = [&](bits_t others, auto use) { vectors.each_by_way(others, use); };
 #else
     stretch_of<in_t, ITEMS> items;
     items.read(s.tile[here.at], shift, stretch);
-    [[maybe_unused]] const auto each_item = [&](auto use) {
+    [[maybe_unused]] const auto each_item = [&](bits_t others, auto use) {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
-            use(k, value_of(items[k]));
+            use(with_heads<true>(), k, value_of(items[k]), others >> k & 1);
     };
 #endif
     const auto element = [&](int k) { return value_of(load(elements + (REVERSE ? t.count - 1 - k : k))); };
@@ -355,7 +355,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const int begins = (int)(first - t.first) - absent; /* item 0 */
 #if SKIPS_NAN
     bits_t nans = 0;
-    each_item([&](int k, value_t x) { nans |= (bits_t)(is_there(k) && is_nan(x)) << k; });
+    each_item(~(bits_t)0, [&](auto, int k, value_t x, bool) { nans |= (bits_t)(is_there(k) && is_nan(x)) << k; });
     seeds = (heads | (heads & nans) + nans) & ~nans & those_there; /* a carry goes over all that are left out */
     is_astray = highest_bit(heads) > highest_bit(seeds);
 #endif
@@ -375,7 +375,12 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         return squares < TOO_FAR && (MOMENTS == 2 || squares > 1 / TOO_FAR || squares == 0);
     };
     /* items behind the end may be added, too, as no result follows them */
-    const auto counts = [&](int k) { return (!REVERSE && !CAN_OVERFLOW) || is_there(k); };
+    constexpr bool counts_all = !REVERSE && !CAN_OVERFLOW;
+    const auto counts = [&](int k) { return counts_all || is_there(k); };
+    /* where k may be no constant, the bit of an item that is a head or absent takes less than is_head() */
+    const auto is_first = [&](int k, bool is_other) {
+        return TAKES_VECTORS && !SKIPS_NAN ? is_other && is_there(k) : is_head(k);
+    };
     const auto sums = [&](int k) { return HAS_ONE_TILE ? is_there(k) : counts(k); };
 #if VARIES_IN_FLOATS
     if (there) {
@@ -384,14 +389,14 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         (powers &)mine = part.from(r);
     }
 #else
-    each_item([&](int k, value_t x) {
-        if (is_head(k)) {
+    each_item(SKIPS_NAN ? ~(bits_t)0 : heads | ~those_there, [&](auto way, int k, value_t x, bool is_other) {
+        if (decltype(way)::VALUE && is_first(k, is_other)) {
             is_astray |= CAN_OVERFLOW && !fits(mine.squares);
             mine = {};
         }
-        if (is_seed(k))
+        if (decltype(way)::VALUE && (SKIPS_NAN ? is_seed(k) : is_first(k, is_other)))
             r = (double)x;
-        if (sums(k))
+        if (!decltype(way)::VALUE || sums(k))
             mine.add(x, r);
     });
     is_astray |= CAN_OVERFLOW && !(fits(mine.squares + prefix.a3) && (MOMENTS == 2 || fits(mine.squares)));
@@ -457,7 +462,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     terms sum = before.sum;
     double count = 0; /* of the elements before the tile, whose mean differs from r by a2 */
-    uint32 number = (uint32)((int)(first - t.first) - absent - from); /* of items since */
+    const uint32 number = (uint32)((int)(first - t.first) - absent - from); /* of items since */
     r = of_stretch;
     if (open) {
 #if ONE_WAVE
@@ -480,34 +485,38 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     if (sizeof(out_t) == 8 && in_front > 0)
         r = move_to_mean<double>(&sum, in_front, r);
-    counter counted = count;
-    const auto result_of = [&](int k, value_t x) {
-        if (is_head(k)) {
+    double n = in_front;
+    const auto add_next = [&](auto way, int k, value_t x, bool is_other) {
+        if (decltype(way)::VALUE && is_first(k, is_other)) {
             sum = {};
-            counted = 0;
-            number = 0;
+            n = 0;
         }
-        if (is_seed(k))
+        if (decltype(way)::VALUE && (SKIPS_NAN ? is_seed(k) : is_first(k, is_other)))
             r = (double)x;
-        if (counts(k))
+        if (!decltype(way)::VALUE || counts(k)) {
             sum.add(x, r);
-        number++;
-        return sum.result(counted.plus(sum.number(number)));
+            n += SKIPS_NAN && is_nan(x) ? 0 : 1;
+        }
     };
     /* others' results take the place of what a thread reads */
 #if TAKES_VECTORS
     const vectors_of_stretch again(memory, shift, stretch);
     if (shift)
         sync_some<FINISHERS>(OF_TEAMS + team);
-    again.replace(memory, stretch, result_of);
+    const bits_t others = SKIPS_NAN ? ~(bits_t)0 : heads | (counts_all ? 0 : ~those_there);
+    again.replace_by_way(memory, stretch, others, [&](auto way, int k, value_t x, bool is_other) {
+        add_next(way, k, x, is_other);
+        return real_variance<true>(sum.distances, sum.squares, n);
+    });
 #else
     results_writer results;
     items.read(memory, shift, stretch);
     if (!IN_LINE || shift)
         sync_some<FINISHERS>(OF_TEAMS + team);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        results.put(memory, stretch, k, result_of(k, value_of(items[k])));
+    each_item(heads, [&](auto way, int k, value_t x, bool is_other) {
+        add_next(way, k, x, is_other);
+        results.put(memory, stretch, k, sum.result(n));
+    });
 #endif
 #endif
 #endif

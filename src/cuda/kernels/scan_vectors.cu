@@ -42,6 +42,18 @@ struct vectors_of_stretch {
                 use(k + j, value_of(elements.element[REVERSE ? A_VECTOR - 1 - j : j]));
         });
     }
+    /* Calls use(way, k, value, other) for each element, where 'other' says whether its bit of 'others' is set. 'way' has
+     * a VALUE that is false where no lane of the warp has such a bit in its vector. */
+    template <class Use> void each_by_way(bits_t others, Use use) const {
+        bits_t of_mine = others, of_warp = in_any_lane(others);
+        each_vector([&](int, int k, const few<in_t, A_VECTOR> &elements) {
+            by_way(of_mine, of_warp, [&](auto way, uint32 mine) {
+#pragma unroll
+                for (int j = 0; j < A_VECTOR; j++)
+                    use(way, k + j, value_of(elements.element[REVERSE ? A_VECTOR - 1 - j : j]), mine >> j & 1);
+            });
+        });
+    }
     /* Puts result(k, value) in its place. */
     template <class Result> void replace(uint8 *memory, int stretch, Result result) const {
         each_vector([&](int v, int k, const few<in_t, A_VECTOR> &elements) {
@@ -53,6 +65,45 @@ struct vectors_of_stretch {
             }
             memcpy(memory + 16 * (stretch * VECTORS + v), &results, 16);
         });
+    }
+    /* Puts result(way, k, value, other) in its place, a double, of which every NaN is written as the same one. */
+    template <class Result>
+    void replace_by_way(uint8 *memory, int stretch, bits_t others, Result result) const {
+        bits_t of_mine = others, of_warp = in_any_lane(others);
+        each_vector([&](int v, int k, const few<in_t, A_VECTOR> &elements) {
+            few<result_t, A_VECTOR> results;
+            bool is_any_nan = false;
+            by_way(of_mine, of_warp, [&](auto way, uint32 mine) {
+#pragma unroll
+                for (int j = 0; j < A_VECTOR; j++) {
+                    const int at = REVERSE ? A_VECTOR - 1 - j : j;
+                    const double x = result(way, k + j, value_of(elements.element[at]), mine >> j & 1);
+                    if (decltype(way)::VALUE || j == A_VECTOR - 1) /* what follows a NaN in its group is one, too */
+                        is_any_nan |= is_nan(x);
+                    results.element[at] = output<out_t>::of(x);
+                }
+            });
+            for (int j = 0; is_any_nan && j < A_VECTOR; j++)
+                if (is_nan(number_of(results.element[j])))
+                    set_nan(&results.element[j]);
+            memcpy(memory + 16 * (stretch * VECTORS + v), &results, 16);
+        });
+    }
+
+  private:
+    static bits_t in_any_lane(bits_t bits) {
+        const bits_t low = or_lanes((uint32)bits);
+        return sizeof(bits_t) == 4 ? low : low | (bits_t)or_lanes((uint32)(bits >> 16 >> 16)) << 16 << 16;
+    }
+    /* The next vector of a stretch. */
+    template <class Do> static void by_way(bits_t &of_mine, bits_t &of_warp, Do act) {
+        const uint32 mine = (uint32)of_mine;
+        if ((uint32)of_warp & (1u << A_VECTOR) - 1)
+            act(with_heads<true>(), mine);
+        else
+            act(with_heads<false>(), 0);
+        of_mine >>= A_VECTOR;
+        of_warp >>= A_VECTOR;
     }
 };
 #endif

@@ -36,6 +36,9 @@ inline unsigned short f16_of(double x) {
 inline unsigned short f16_of(float x) {
     return f16_of((double)x);
 }
+inline unsigned or_lanes(unsigned value) {
+    return __reduce_or_sync(0xffffffffu, value);
+}
 inline unsigned f16_pair_of(float low, float high) {
     return f16_of(low) | (unsigned)f16_of(high) << 16;
 }
