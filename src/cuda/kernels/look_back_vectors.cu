@@ -101,7 +101,7 @@ struct behind_doubles {
 #endif
     }
     result_t result(int added) const {
-        return variance_of(sum.distances, sum.squares, number.plus(sum.number((uint32)added)));
+        return variance_of<true>(sum.distances, sum.squares, number.plus(sum.number((uint32)added)));
     }
 };
 /* The squares before are added last, because they could swallow the others. There are more elements than DDOF. */

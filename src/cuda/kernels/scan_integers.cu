@@ -90,7 +90,7 @@ inline bool finish_integers(scratch &s, const scan_args &p, const tile &t, const
             sum.squares = __fma_rn(sum.squares, keeps, away * away);
             n = __fma_rn(n, keeps, 1);
         }
-        results.put(memory, mine.stretch, k, variance_of(sum.distances, sum.squares, n));
+        results.put(memory, mine.stretch, k, variance_of<true>(sum.distances, sum.squares, n));
     }
     hand_over(s, p, t, here, team, thread);
     return true;
