@@ -462,8 +462,7 @@ bool tally_cuda_has_integer_terms(const tally_computation *c) {
 }
 
 bool tally_cuda_takes_vectors(const tally_computation *c) {
-    return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && tally_dtype_is_float(c->desc.in) &&
-           c->out_bytes == c->in_bytes;
+    return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && c->out_bytes == c->in_bytes;
 }
 
 bool tally_cuda_varies_in_floats(const tally_computation *c) {

@@ -272,6 +272,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         return false;
     s.full[here.at].wait(here.parity);
     const bits_t those_there = there ? ((bits_t)2 << (there - 1)) - 1 << absent : 0;
+    [[maybe_unused]] const bits_t absent_items = ~those_there & ((bits_t)2 << (ITEMS - 1)) - 1;
     bits_t heads = 0;
 #if GROUPS == KEYS
     mark_keys(s, p, t, here.at, team, thread);
@@ -292,9 +293,15 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     stretch_of<in_t, ITEMS> items;
     items.read(s.tile[here.at], shift, stretch);
     [[maybe_unused]] const auto each_item = [&](bits_t others, auto use) {
+        const auto each = [&](auto way) {
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            use(with_heads<true>(), k, value_of(items[k]), others >> k & 1);
+            for (int k = 0; k < ITEMS; k++)
+                use(way, k, value_of(items[k]), others >> k & 1);
+        };
+        if (MOMENTS > 2 || __ballot_sync(ALL_LANES, others != 0))
+            each(with_heads<true>());
+        else
+            each(with_heads<false>());
     };
 #endif
     const auto element = [&](int k) { return value_of(load(elements + (REVERSE ? t.count - 1 - k : k))); };
@@ -389,7 +396,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         (powers &)mine = part.from(r);
     }
 #else
-    each_item(SKIPS_NAN ? ~(bits_t)0 : heads | ~those_there, [&](auto way, int k, value_t x, bool is_other) {
+    each_item(SKIPS_NAN ? ~(bits_t)0 : heads | absent_items, [&](auto way, int k, value_t x, bool is_other) {
         if (decltype(way)::VALUE && is_first(k, is_other)) {
             is_astray |= CAN_OVERFLOW && !fits(mine.squares);
             mine = {};
@@ -498,12 +505,12 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
             n += SKIPS_NAN && is_nan(x) ? 0 : 1;
         }
     };
+    const bits_t others = SKIPS_NAN ? ~(bits_t)0 : heads | (counts_all ? 0 : absent_items);
     /* others' results take the place of what a thread reads */
 #if TAKES_VECTORS
     const vectors_of_stretch again(memory, shift, stretch);
     if (shift)
         sync_some<FINISHERS>(OF_TEAMS + team);
-    const bits_t others = SKIPS_NAN ? ~(bits_t)0 : heads | (counts_all ? 0 : ~those_there);
     again.replace_by_way(memory, stretch, others, [&](auto way, int k, value_t x, bool is_other) {
         add_next(way, k, x, is_other);
         return real_variance<true>(sum.distances, sum.squares, n);
@@ -513,7 +520,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     items.read(memory, shift, stretch);
     if (!IN_LINE || shift)
         sync_some<FINISHERS>(OF_TEAMS + team);
-    each_item(heads, [&](auto way, int k, value_t x, bool is_other) {
+    each_item(others, [&](auto way, int k, value_t x, bool is_other) {
         add_next(way, k, x, is_other);
         results.put(memory, stretch, k, sum.result(n));
     });
