@@ -228,7 +228,7 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
         (tally_cuda_shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS / 8 * bits);
     /* A tile of variances takes some 700 instructions a thread besides. A vector at a time, as in bytes_of_stretch(): var
      * of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */
-    const bool is_long = tally_cuda_takes_vectors(c) || (c->entry && c->monoid == TALLY_MONOID_moments && in == 4);
+    const bool is_long = tally_cuda_takes_vectors(c) || (c->entry && c->monoid == TALLY_MONOID_moments && in <= 4);
     const unsigned most_items = is_long ? 56 : keys ? MOST_ITEMS : MOST_OF_SEGMENTS;
     const unsigned stretch = is_long ? LONG_STRETCH : STRETCH;
     unsigned vectors = stretch / (vector * (unsigned)most(in, result)) | 1;

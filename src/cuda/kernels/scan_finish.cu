@@ -102,6 +102,9 @@ struct results_writer {
         words.put(memory, stretch, at / A_WORD, bits);
     }
 };
+template <int Word> struct begins_in_word {
+    enum { AT = Word };
+};
 /* Whole vectors to aligned addresses, and single bytes at both ends. Where results lie otherwise in memory than in the
  * ring, a vector is made of two. */
 inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w, int shift_in_ring = 0) {
@@ -121,13 +124,23 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
     };
     write_bytes(begin, first);
     write_bytes(last, end);
+    const uint32 count = (uint32)(last - first) / 16, lowest = (uint32)(first - origin) / 16;
+    const auto vector = [&](uint32 v) { return vectors[vector_of_results((int)v)]; };
+    const auto write = [&](auto bits) {
 #pragma unroll 4
-    for (uint64 a = first + 16 * thread; a < last; a += 16 * FINISHERS) {
-        const int v = (int)((a - origin) / 16);
-        uint4 bits = vectors[vector_of_results(v)];
-        if (shift)
-            bits = straddling(bits, vectors[vector_of_results(v + 1)], shift);
-        __stcs((uint4 *)a, bits);
+        for (uint32 v = thread; v < count; v += FINISHERS)
+            __stcs((uint4 *)first + v, bits(lowest + v));
+    };
+    const auto write_from = [&](auto word) {
+        write([&](uint32 v) { return straddling_from<decltype(word)::AT>(vector(v), vector(v + 1), shift); });
+    };
+    if (shift == 0)
+        return write(vector);
+    switch (shift / 4) {
+    case 0: return write_from(begins_in_word<0>());
+    case 1: return write_from(begins_in_word<1>());
+    case 2: return write_from(begins_in_word<2>());
+    default: return write_from(begins_in_word<3>());
     }
 }
 
