@@ -67,6 +67,11 @@ inline unsigned short bf16_of(float x) {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
     return bits;
 }
+inline unsigned bf16_pair_of(float low, float high) {
+    unsigned bits;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+    return bits;
+}
 #endif
 #if TALLY_ARCHITECTURE >= 90
 inline double double_of_bf16(unsigned short bits) {

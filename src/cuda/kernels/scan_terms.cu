@@ -391,10 +391,13 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const auto sums = [&](int k) { return HAS_ONE_TILE ? is_there(k) : counts(k); };
 #if VARIES_IN_FLOATS
     if (there) {
-        const float_moments part = moments_of_part(vectors, heads ? highest_bit(heads) : absent, absent + there);
+        magnitudes seen;
+        const float_moments part = moments_of_part(vectors, heads ? highest_bit(heads) : absent, absent + there, absent, &seen);
+        is_astray = seen.are_wrong();
         r = heads ? part.origin : r;
         (powers &)mine = part.from(r);
     }
+    is_astray |= !holds_in_floats(prefix);
 #else
     each_item(SKIPS_NAN ? ~(bits_t)0 : heads | absent_items, [&](auto way, int k, value_t x, bool is_other) {
         if (decltype(way)::VALUE && is_first(k, is_other)) {
@@ -435,6 +438,10 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     if (CAN_OVERFLOW && !fits(prefix.a3))
         return false;
+#if VARIES_IN_FLOATS
+    if (!holds_in_floats(prefix))
+        return false;
+#endif
 #endif
 #endif
     uint8 *memory = s.tile[here.at];

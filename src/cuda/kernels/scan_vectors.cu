@@ -1,7 +1,7 @@
 /* A thread's stretch of floats whose results are as wide, so that they take the place of its vectors: it goes through
  * them a vector at a time and needs no register for each element.
  *
- * Variances of halves by groups are floats within a thread (VARIES_IN_FLOATS), because a conversion to a double takes as long as
+ * Variances of narrow floats by groups are floats within a thread (VARIES_IN_FLOATS), because a conversion to a double takes as long as
  * four additions, and 40 elements are few: each vector's squares are about a number near its mean, so few bits cancel. Sums
  * of threads and of tiles are doubles. */
 #if TAKES_VECTORS
@@ -109,6 +109,38 @@ struct vectors_of_stretch {
 #endif
 
 #if VARIES_IN_FLOATS
+/* Squares of distances between halves are floats that lose no digit. Those of bf16 are if no element is smaller than
+ * LEAST_IN_FLOATS, but for 0, or larger than MOST_IN_FLOATS. */
+constexpr double LEAST_IN_FLOATS = 0x1p-50, MOST_IN_FLOATS = 0x1p46;
+enum { BITS_OF_LEAST = (127 - 50) << 7, BITS_OF_MOST = (127 + 46) << 7, IS_BF16 = ARE_SAME<in_t, bf16> };
+struct magnitudes {
+    uint32 least = 0xffffffffu, most = 0; /* in both halves; less 1, so that 0 does not count */
+
+    /* As many elements of a vector as there are, from the lowest on. */
+    void see(const few<in_t, A_VECTOR> &elements, int there) {
+        uint32 words[4];
+        memcpy(words, &elements, 16);
+#pragma unroll
+        for (int w = 0; w < (IS_BF16 ? 4 : 0); w++) {
+            uint32 both = words[w] & 0x7fff7fffu;
+            if (there < A_VECTOR)
+                both &= lowest_bits(there * 16 - w * 32);
+            most = __vmaxu2(most, both);
+            least = __vminu2(least, __vsub2(both, 0x00010001u));
+        }
+    }
+    bool are_wrong() const {
+        const uint32 far = __vmaxu2(most, most >> 16), near = __vminu2(least, least >> 16 | 0xffff0000u);
+        return IS_BF16 && ((far & 0xffff) > BITS_OF_MOST || (near & 0xffff) < BITS_OF_LEAST - 1);
+    }
+};
+/* Whether that is so of what precedes a tile. */
+inline bool holds_in_floats(const acc_t &sum) {
+    const double mean = absolute(sum.a1);
+    return !IS_BF16 || is_nan(sum.a3) || sum.a0 == 0 ||
+           (mean <= MOST_IN_FLOATS && (sum.a3 == 0 ? mean == 0 || mean >= LEAST_IN_FLOATS : sum.a3 >= 0x1p-110 && sum.a3 <= 0x1p126));
+}
+
 /* The squares of elements about their mean, which lies at origin + mean. The first one is the origin. */
 struct float_moments {
     float origin = 0, count = 0, mean = 0, squares = 0;
@@ -129,10 +161,12 @@ struct float_moments {
     }
 };
 
-/* Of elements [from, to) of a stretch, in logical order. */
-inline float_moments moments_of_part(const vectors_of_stretch &vectors, int from, int to) {
+/* Of elements [from, to) of a stretch, in logical order; what lies from absent to from is seen, too. */
+inline float_moments moments_of_part(const vectors_of_stretch &vectors, int from, int to, int absent,
+                                     magnitudes *seen) {
     float_moments all;
     vectors.each_vector([&](int, int first, const few<in_t, A_VECTOR> &elements) {
+        seen->see(elements, REVERSE ? A_VECTOR - (absent - first) : to - first);
         const auto element = [&](int k) { return value_of(elements.element[REVERSE ? A_VECTOR - 1 - k : k]); };
         const int begin = from - first, end = to - first;
         if (begin >= A_VECTOR || end <= 0)
@@ -163,6 +197,17 @@ inline float_moments moments_of_part(const vectors_of_stretch &vectors, int from
         all.append(count, near - all.origin + mean, __fmaf_rn(-distances, mean, squares));
     });
     return all;
+}
+
+inline uint32 pair_of(f16, const float *two) {
+    return f16_pair_of(two[0], two[1]);
+}
+inline uint32 pair_of(bf16, const float *two) {
+#if TALLY_ARCHITECTURE >= 80
+    return bf16_pair_of(two[0], two[1]);
+#else
+    return output<bf16>::of(two[0]).bits | (uint32)output<bf16>::of(two[1]).bits << 16;
+#endif
 }
 
 /* The running variances of a stretch, behind 'count' elements whose distances count from r. */
@@ -197,7 +242,8 @@ struct float_variances {
         }
 #pragma unroll
         for (int w = 0; w < A_VECTOR / 2; w++) /* every NaN is the same one */
-            words[w] = __vminu2(f16_pair_of(results[2 * w], results[2 * w + 1]), 0x7e007e00);
+            words[w] = IS_BF16 ? __vminu2(pair_of(bf16(), results + 2 * w), 0x7fc07fc0)
+                               : __vminu2(pair_of(f16(), results + 2 * w), 0x7e007e00);
         /* From now on distances are from the mean, so that few bits of the next vector's cancel. */
         count = n;
         const float mean = __fmaf_rn(distances, of_n, r), moved = mean - r, rest = __fmaf_rn(-n, moved, distances);

@@ -55,6 +55,9 @@ inline unsigned short bf16_of(float x) {
     const unsigned bits = __float_as_uint(x);
     return x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
+inline unsigned bf16_pair_of(float low, float high) {
+    return bf16_of(low) | (unsigned)bf16_of(high) << 16;
+}
 #if EMULATE_ARCHITECTURE >= 90
 inline double double_of_bf16(unsigned short bits) {
     return __uint_as_float(bits << 16);
