@@ -466,8 +466,7 @@ bool tally_cuda_takes_vectors(const tally_computation *c) {
 }
 
 bool tally_cuda_varies_in_floats(const tally_computation *c) {
-    return tally_cuda_takes_vectors(c) && c->desc.grouping != TALLY_ALL_VALUES && c->in_bytes == 2 &&
-           !c->skips_nan;
+    return tally_cuda_takes_vectors(c) && c->desc.grouping != TALLY_ALL_VALUES && c->in_bytes == 2 && !c->skips_nan;
 }
 
 bool tally_cuda_counts_places(const tally_computation *c) {

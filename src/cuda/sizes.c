@@ -226,8 +226,8 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     const unsigned bits = 8 * ((unsigned)most(in, result) + second) + head;
     const unsigned limit =
         (tally_cuda_shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS / 8 * bits);
-    /* A tile of variances takes some 700 instructions a thread besides. A vector at a time, as in bytes_of_stretch(): var
-     * of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */
+    /* A tile of variances takes some 700 instructions a thread besides. A vector at a time, as in bytes_of_stretch():
+     * var of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */
     const bool is_long = tally_cuda_takes_vectors(c) || (c->entry && c->monoid == TALLY_MONOID_moments && in <= 4);
     const unsigned most_items = is_long ? 56 : keys ? MOST_ITEMS : MOST_OF_SEGMENTS;
     const unsigned stretch = is_long ? LONG_STRETCH : STRETCH;

@@ -24,13 +24,13 @@ static const example examples[] = {
 };
 
 /* Elements of a group of one kind. */
-static void make_group(tally_dtype type, cell *x, size_t count, uint64_t *seed) {
-    const int kind = (int)random_below(seed, 8), widest = type == TALLY_BF16 ? 120 : 14;
+static void make_group(tally_dtype type, cell *x, size_t count, uint64_t kinds, uint64_t *seed) {
+    const int kind = (int)random_below(seed, kinds), widest = type == TALLY_BF16 ? 120 : 14;
     const double base = kind == 1 ? (double)random_below(seed, 1000) : 0;
-    const double scale = ldexp(1, kind == 2 ? (int)random_below(seed, 2 * (uint64_t)widest) - widest : 0);
+    const double scale = ldexp(1, kind == 3 ? (int)random_below(seed, 2 * (uint64_t)widest) - widest : 0);
     for (size_t k = 0; k < count; k++) {
         const double real = (double)(random_bits(seed) >> 12) * 0x1p-52 - 0.5;
-        double value = kind == 3 ? 0.1 : base + real * scale;
+        double value = kind == 2 ? 0.1 : base + real * scale;
         if (kind == 4 && k == 0)
             value *= 1000;
         if (kind == 5 && random_below(seed, 300) == 0)
@@ -63,17 +63,33 @@ static int check_group(const example *e, const cell *x, const cell *out, size_t 
     return 0;
 }
 
+/* All kinds of groups, some of ordinary elements only, and between these one that begins with elements that only
+ * doubles hold. So these precede a tile without any such element. Returns the number of groups. */
+static size_t make_groups(const example *e, cell *x, int64_t *offsets, int64_t *keys, uint64_t *seed) {
+    enum { KINDS = 7, ORDINARY = 3, LONG_FROM = 13000, LONG_TO = 17000, FAR = 500 };
+    const bool from_the_end = e->flags & TALLY_REVERSE;
+    size_t groups = 0;
+    for (size_t at = 0; at < N; offsets[++groups] = (int64_t)at) {
+        const size_t first = at, length = 1 + random_below(seed, random_below(seed, 4) ? 60 : 6000);
+        size_t end = at + length < N ? at + length : N;
+        if (at < LONG_TO && end > LONG_FROM)
+            end = at < LONG_FROM ? LONG_FROM : LONG_TO;
+        offsets[groups] = (int64_t)first;
+        for (; at < end; at++)
+            keys[at] = (int64_t)groups;
+        const bool is_ordinary = from_the_end ? first < LONG_TO : first >= LONG_FROM;
+        make_group(e->type, x + first, end - first, is_ordinary ? ORDINARY : KINDS, seed);
+        for (size_t k = 0; first == LONG_FROM && k < FAR; k++)
+            x[from_the_end ? LONG_TO - 1 - k : LONG_FROM + k].d = e->type == TALLY_BF16 ? 0x1p75 : 0x1p15;
+    }
+    return groups;
+}
+
 static int check(const example *e, uint64_t seed) {
     static cell x[N], results[N];
     static char packed[2 * N];
     static int64_t offsets[N + 1], keys[N];
-    size_t groups = 0;
-    for (size_t at = 0; at < N; offsets[++groups] = (int64_t)at) {
-        const size_t length = 1 + random_below(&seed, random_below(&seed, 4) ? 60 : 6000), end = at + length;
-        for (offsets[groups] = (int64_t)at; at < end && at < N; at++)
-            keys[at] = (int64_t)groups;
-        make_group(e->type, x + offsets[groups], at - (size_t)offsets[groups], &seed);
-    }
+    const size_t groups = make_groups(e, x, offsets, keys, &seed);
     for (size_t k = 0; k < N; k++)
         encode(e->type, x[k], packed + 2 * k);
     tally_desc desc = TALLY_DESC_INIT;
