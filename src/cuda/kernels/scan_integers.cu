@@ -92,16 +92,18 @@ inline bool finish_integers(scratch &s, const scan_args &p, const tile &t, const
             if (!REVERSE || k >= mine.absent) { /* no result follows items behind the end */
                 const double away = x - origin;
                 sum.distances = decltype(way)::VALUE ? __fma_rn(sum.distances, keeps, away) : sum.distances + away;
-                sum.squares = __fma_rn(away, away, decltype(way)::VALUE ? sum.squares * keeps : sum.squares);
+                sum.squares = decltype(way)::VALUE ? __fma_rn(sum.squares, keeps, away * away)
+                                                   : __fma_rn(away, away, sum.squares);
                 n = decltype(way)::VALUE ? __fma_rn(n, keeps, 1) : n + 1;
             }
             results.put(memory, mine.stretch, k, variance_of<true>(sum.distances, sum.squares, n));
         }
     };
-    if (GROUPS != ALL && __ballot_sync(ALL_LANES, mine.heads != 0))
+    /* in waves and by rows, where most warps have a head, there is no code of its own for those without */
+    if (GROUPS != ALL && (!HAS_ONE_TILE || GROUPS == ROWS || __ballot_sync(ALL_LANES, mine.heads != 0)))
         finish(with_heads<GROUPS != ALL>());
     else
-        finish(with_heads<false>());
+        finish(with_heads<GROUPS != ALL && (!HAS_ONE_TILE || GROUPS == ROWS)>());
     hand_over(s, p, t, here, team, thread);
     return true;
 }
