@@ -349,17 +349,6 @@ struct thread_items {
     }
 };
 
-inline uint32 or_lanes(uint32 value) {
-#if TALLY_ARCHITECTURE >= 80
-    return __reduce_or_sync(ALL_LANES, value);
-#else
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2)
-        value |= __shfl_xor_sync(ALL_LANES, value, d);
-    return value;
-#endif
-}
-
 /* A bit for each of a thread's items, in words: with 64 bits in one number, to look at one took three instructions. */
 struct item_bits {
     enum { WORDS = ITEMS > WARP ? 2 : 1 };
