@@ -11,6 +11,7 @@ enum {
     GROUPS = 1024,      /* workgroups of a long reduction */
     ROW_GROUPS = 512,   /* of consecutive elements, */
     ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
+    RUNNING_GROUPS = 1056, /* of such sums as take many instructions an element, which more threads hide */
     SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
     LEAST_SCANNED = 1 << 16,     /* bytes of each, if there are GROUPS: what two steps of the first pass load */
     MOMENT_GROUPS = 2112,        /* of moments */
@@ -135,12 +136,6 @@ static uint64_t columns_a_thread(const tally_computation *c) {
     return c->in_bytes == 8 ? 2 : 4;
 }
 
-/* FEW_COLUMNS of few_rows.comp. */
-static uint64_t few_columns(const tally_computation *c) {
-    const uint64_t results = MOST_UNIT / (c->out_bytes * c->per_result);
-    return tally_is_scan(c) ? columns_a_thread(c) : most(columns_a_thread(c), least(16 / c->in_bytes, results));
-}
-
 /* The other shapes: neighbouring threads take neighbouring columns, several each if rows have as many. */
 static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = columns_a_thread(c);
@@ -231,7 +226,7 @@ static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
 }
 
 static void cut_few_rows(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
-    const uint64_t each = few_columns(c), slabs = cut->columns / most(1, cut->inner);
+    const uint64_t each = columns_a_thread(c), slabs = cut->columns / most(1, cut->inner);
     cut->width = (uint32_t)divide_up(cut->inner + each - 1, each); /* where results begin in the middle of a unit */
     cut->panels = divide_up(slabs * cut->width, block);
     cut->chunk = cut->extent;
@@ -282,7 +277,9 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
         if (cut->many == block) {
             const uint64_t step = (uint64_t)block * UNROLL * (16 / c->in_bytes);
             const bool is_long = cut->elements >= ROW_GROUPS * ROW_STEPS * step;
-            cut_chunks(cut, step, ROW_GROUPS / (is_long ? 1 : 2) / cut->columns);
+            const bool is_running = c->entry && tally_vulkan_has_running(c->monoid);
+            const uint64_t groups = is_running ? RUNNING_GROUPS : is_long ? ROW_GROUPS : ROW_GROUPS / 2;
+            cut_chunks(cut, step, groups / cut->columns);
         } else {
             cut->chunk = most(1, cut->extent);
             cut->chunks = 1;

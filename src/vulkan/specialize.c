@@ -60,7 +60,7 @@ static void add_choices(tally_text *text, const choices *c) {
     const bool has_short_lanes = !c->is_long || c->has_running;
     tally_text_print(text, "#define UNROLLED %s\n#define UNROLLED_LANES %s\n#define HAS_RUNNING %d\n",
                      c->is_long ? "" : "[[unroll]]", has_short_lanes ? "[[unroll]]" : "", c->has_running);
-    tally_text_print(text, "#define UNROLL %du\n#define MOST_COLUMNS %d\n", has_short_lanes && !c->two_inputs ? 8 : 4,
+    tally_text_print(text, "#define UNROLL %du\n#define MOST_COLUMNS %d\n", has_short_lanes && !c->two_inputs && !(c->has_running && !c->runs_moments && c->arithmetic == TALLY_VULKAN_f64) ? 8 : 4,
                      c->is_user || c->has_running ? 1 : 4);
     tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(c->slot));
     tally_text_print(
@@ -208,6 +208,15 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const ta
     tally_text_add(text, ");\n    return both;\n}\n");
 }
 
+/* A lane has fewer than 2^32 elements, so 32 bits count them. */
+static void add_lane_of_counts(tally_text *text, const tally_monoid_text *m, const tally_vulkan_components *t) {
+    tally_vulkan_components narrow = *t;
+    narrow.type[0] = "uint";
+    add_functions(text, m, &narrow, "lane_t", "lane_");
+    add_choice(text, "lane_t", 1, narrow.type);
+    tally_text_print(text, "acc_t widen(lane_t lane) {\n    return acc_t(%s(lane.a0));\n}\n", t->type[0]);
+}
+
 static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const tally_monoid_text *m = &tally_monoid_texts[monoid];
     const tally_vulkan_components t = tally_vulkan_components_of(monoid, arithmetic);
@@ -221,6 +230,8 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
             tally_text_add(text, tally_vulkan_kernels_running_logsumexp);
         else if (tally_vulkan_has_running(monoid))
             tally_text_print(text, "#define POWERS %d\n%s", m->components - 2, tally_vulkan_kernels_running_moments);
+        else if (m->kind == TALLY_CLASS_COUNT)
+            add_lane_of_counts(text, m, &t);
         else
             tally_text_add(text, one_lane);
         return;

@@ -5,8 +5,7 @@
 #if COMMUTES
 
 const uint FEW = 4;
-/* A unit: columns of one vector, if their results take no more than two. Scans keep a value of each, so theirs are few. */
-#define FEW_COLUMNS (IS_SCAN ? COLUMNS_A_THREAD : max(COLUMNS_A_THREAD, min(16u >> IN_LOG, 32u / RESULT)))
+#define FEW_COLUMNS COLUMNS_A_THREAD
 #define FEW_LOG     (IN_LOG + uint(findMSB(FEW_COLUMNS)))
 uvec4 load_unit(address at) {
     const uint log = FEW_LOG;

@@ -212,8 +212,9 @@ uint64_t high_square(uint64_t x) {
 #endif
 
 #if VALUE_KIND == KIND_F64
+/* Without a branch, so that a compiler divides once where a monoid's text asks for the same ratio several times. */
 double ratio(double p, double q) {
-    return q == 0 ? 0.0lf : p / q;
+    return p / (q == 0 ? 1.0lf : q);
 }
 
 /* e^x for x <= 0; of what is below 2^-1021 it is 0. x = n log(2) + r with |r| <= log(2) / 2. The polynomial of e^r, by
@@ -274,7 +275,7 @@ double log_of(double x) {
 }
 #elif VALUE_KIND == KIND_F32
 float ratio(float p, float q) {
-    return q == 0 ? 0.0 : p / q;
+    return p / (q == 0 ? 1.0 : q);
 }
 /* Devices' powers of 2 have errors of some 2^-22; their logarithms have too large ones near 1. */
 float exp_below(float x) {
