@@ -26,7 +26,7 @@ typedef struct choices {
     tally_vulkan_part part;
     const char *value, *kind;
     int has_double, has_int64, two_inputs, commutes, per_result, scans_once;
-    int chooses, largest, gives_index, has_running, runs_moments, has_few, is_long, is_user;
+    int chooses, largest, gives_index, has_magnitudes, has_running, runs_moments, has_few, is_long, is_user;
 } choices;
 
 static const char *const type_names[] = {
@@ -57,6 +57,7 @@ static void add_choices(tally_text *text, const choices *c) {
     tally_text_print(text, "#define SCANS_ONCE %d\n", c->scans_once);
     tally_text_print(text, "#define CHOOSES %d\n#define LARGEST %s\n#define GIVES_INDEX %s\n", c->chooses,
                      c->largest ? "true" : "false", c->gives_index ? "true" : "false");
+    tally_text_print(text, "#define MAGNITUDES %d\n", c->has_magnitudes);
     const bool has_short_lanes = !c->is_long || c->has_running;
     tally_text_print(text, "#define UNROLLED %s\n#define UNROLLED_LANES %s\n#define HAS_RUNNING %d\n",
                      c->is_long ? "" : "[[unroll]]", has_short_lanes ? "[[unroll]]" : "", c->has_running);
@@ -443,6 +444,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .chooses = tally_vulkan_chooses(monoid),
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
+                          .has_magnitudes = tally_monoid_texts[monoid].kind == TALLY_CLASS_MAGNITUDE,
                           .has_running = tally_vulkan_has_running(monoid),
                           .runs_moments = arithmetic == TALLY_VULKAN_f64r,
                           .has_few = tally_vulkan_has_few(monoid),

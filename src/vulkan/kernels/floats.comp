@@ -151,7 +151,7 @@ bool is_nan(float x) {
 /* Integers in the order of floats, -0 below +0. */
 int rank_of(float x) {
     const int bits = floatBitsToInt(x);
-    return bits < 0 ? bits ^ 0x7fffffff : bits;
+    return bits ^ int(uint(bits >> 31) >> 1);
 }
 bool is_less(float a, float b) {
     return rank_of(a) < rank_of(b);

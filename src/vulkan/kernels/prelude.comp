@@ -17,6 +17,7 @@
  *   PART_KIND          what a thread has of a group in a tile (group_tiles.comp); MOST_ITEMS, its elements of 4 bytes;
  *                      STAGED_SLOTS, groups whose parts wait in shared memory, for each thread
  *   SCANS_ONCE         1 for monoids that scan_once.comp takes: accumulators of one number, elements of one array
+ *   MAGNITUDES         1 for monoids of absolute values
  *   CHOOSES            1 for monoids that choose an element, LARGEST or smallest, or, if it GIVES_INDEX, its place
  *
  * and after it the types and functions of one monoid:
@@ -226,8 +227,11 @@ void store_vector(address at, uvec4 vector) {
         pairs_at(at).pair[0] = vector.xy;
         pairs_at(at).pair[1] = vector.zw;
     } else {
-        store_bits(at, 3, vector.xy);
-        store_bits(plus(at, 8), 3, vector.zw);
+        [[dont_unroll]] for (uint w = 0; w < 4; w++) {
+            merge_bytes(at, ~0u, vector.x);
+            at = plus(at, 4);
+            vector = vector.yzwx;
+        }
     }
 }
 
