@@ -136,6 +136,12 @@ static uint64_t columns_a_thread(const tally_computation *c) {
     return c->in_bytes == 8 ? 2 : 4;
 }
 
+/* FEW_COLUMNS of few_rows.comp. */
+static uint64_t few_columns(const tally_computation *c) {
+    const uint64_t results = MOST_UNIT / (c->out_bytes * c->per_result);
+    return tally_is_scan(c) ? columns_a_thread(c) : most(columns_a_thread(c), least(16 / c->in_bytes, results));
+}
+
 /* The other shapes: neighbouring threads take neighbouring columns, several each if rows have as many. */
 static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = columns_a_thread(c);
@@ -226,7 +232,7 @@ static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
 }
 
 static void cut_few_rows(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
-    const uint64_t each = columns_a_thread(c), slabs = cut->columns / most(1, cut->inner);
+    const uint64_t each = few_columns(c), slabs = cut->columns / most(1, cut->inner);
     cut->width = (uint32_t)divide_up(cut->inner + each - 1, each); /* where results begin in the middle of a unit */
     cut->panels = divide_up(slabs * cut->width, block);
     cut->chunk = cut->extent;
@@ -394,7 +400,8 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         const bool is_narrow = c->in_bytes <= 4 && c->out_bytes < 4;
         const uint64_t units = units_of(cut, is_narrow && cut->inner >= 4 && takes_columns(c) ? 4 : 1);
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;
-        cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / units);
+        const uint64_t chunks = SCAN_THREADS / units;
+        cut_chunks(cut, LEAST_STRETCH, chunks > 1 ? 2 * chunks : chunks);
         divide_columns(block, c, cut);
         cut->scan_groups = divide_up(units * cut->chunks, block);
     }

@@ -61,7 +61,7 @@ static void add_choices(tally_text *text, const choices *c) {
     const bool has_short_lanes = !c->is_long || c->has_running;
     tally_text_print(text, "#define UNROLLED %s\n#define UNROLLED_LANES %s\n#define HAS_RUNNING %d\n",
                      c->is_long ? "" : "[[unroll]]", has_short_lanes ? "[[unroll]]" : "", c->has_running);
-    tally_text_print(text, "#define UNROLL %du\n#define MOST_COLUMNS %d\n", has_short_lanes && !c->two_inputs && !(c->has_running && !c->runs_moments && c->arithmetic == TALLY_VULKAN_f64) ? 8 : 4,
+    tally_text_print(text, "#define UNROLL %du\n#define MOST_COLUMNS %d\n", has_short_lanes && !c->two_inputs ? 8 : 4,
                      c->is_user || c->has_running ? 1 : 4);
     tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(c->slot));
     tally_text_print(
