@@ -213,8 +213,13 @@ void few_rows() {
     begin_kernel();
     const uint each = FEW_COLUMNS;
     for (uint group = group_number(); group < p.panels; group += group_count()) {
-        wide unit;
-        const wide slab = divided(plus(times(group, BLOCK), THREAD), wide_of(p.width), unit);
+        wide unit, slab;
+        if (p.many > 0) { /* workgroups of one slab each */
+            slab = wide_of(group / p.many);
+            unit = plus(times(group % p.many, BLOCK), THREAD);
+        } else {
+            slab = divided(plus(times(group, BLOCK), THREAD), wide_of(p.width), unit);
+        }
         const wide columns = times(slab, p.inner), elements = times(columns, p.extent); /* before the slab */
         const address to = plus(p.out_at, times(IS_SCAN ? elements : columns, RESULT));
         /* columns of the first unit that are not there */
