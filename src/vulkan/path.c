@@ -11,7 +11,6 @@ enum {
     GROUPS = 1024,      /* workgroups of a long reduction */
     ROW_GROUPS = 512,   /* of consecutive elements, */
     ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
-    RUNNING_GROUPS = 1056, /* of such sums as take many instructions an element, which more threads hide */
     SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
     LEAST_SCANNED = 1 << 16,     /* bytes of each, if there are GROUPS: what two steps of the first pass load */
     MOMENT_GROUPS = 2112,        /* of moments */
@@ -285,9 +284,7 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
         if (cut->many == block) {
             const uint64_t step = (uint64_t)block * UNROLL * (16 / c->in_bytes);
             const bool is_long = cut->elements >= ROW_GROUPS * ROW_STEPS * step;
-            const bool is_running = c->entry && tally_vulkan_has_running(c->monoid);
-            const uint64_t groups = is_running ? RUNNING_GROUPS : is_long ? ROW_GROUPS : ROW_GROUPS / 2;
-            cut_chunks(cut, step, groups / cut->columns);
+            cut_chunks(cut, step, ROW_GROUPS / (is_long ? 1 : 2) / cut->columns);
         } else {
             cut->chunk = most(1, cut->extent);
             cut->chunks = 1;
@@ -402,8 +399,7 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         const bool is_narrow = c->in_bytes <= 4 && c->out_bytes < 4;
         const uint64_t units = units_of(cut, is_narrow && cut->inner >= 4 && takes_columns(c) ? 4 : 1);
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;
-        const uint64_t chunks = SCAN_THREADS / units;
-        cut_chunks(cut, LEAST_STRETCH, chunks > 1 ? 2 * chunks : chunks);
+        cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / units);
         divide_columns(block, c, cut);
         cut->scan_groups = divide_up(units * cut->chunks, block);
     }

@@ -48,36 +48,6 @@ void expect(inout sum s, uint more) {
 }
 
 #if COMMUTES
-/* A thread's vectors, or units of COLUMNS_A_THREAD elements, that are on their way. These are no arrays, because drivers may
- * keep arrays in memory: loops take what comes first, and the rest moves up. */
-struct units_t {
-    uvec4 a, b, c, d, e, f, g, h;
-};
-units_t next_units(units_t x) {
-    return units_t(x.b, x.c, x.d, x.e, x.f, x.g, x.h, x.h);
-}
-/* Eight of them, 'apart' from each other, of which 'left' come after the first; the last one in place of the others. How
- * they are aligned is asked once, as nothing must come between loads. */
-#define NEXT_ROW(k) at = left >= (k) ? plus(at, apart) : at;
-#define LOAD_ROWS(load)                                                                                                \
-    {                                                                                                                  \
-        x.a = load(at);                                                                                                \
-        NEXT_ROW(1)                                                                                                    \
-        x.b = load(at);                                                                                                \
-        NEXT_ROW(2)                                                                                                    \
-        x.c = load(at);                                                                                                \
-        NEXT_ROW(3)                                                                                                    \
-        x.d = load(at);                                                                                                \
-        NEXT_ROW(4)                                                                                                    \
-        x.e = load(at);                                                                                                \
-        NEXT_ROW(5)                                                                                                    \
-        x.f = load(at);                                                                                                \
-        NEXT_ROW(6)                                                                                                    \
-        x.g = load(at);                                                                                                \
-        NEXT_ROW(7)                                                                                                    \
-        x.h = load(at);                                                                                                \
-    }
-
 /* The elements of a vector of 16 bytes; the first one's number. */
 void add_vector(inout sum total, uvec4 x, uvec4 y, wide number) {
     const uint log = IN_LOG, vector = 16u >> log;
@@ -122,10 +92,6 @@ VALUE first_of_vector(uvec4 x) {
 }
 #endif
 
-uvec4 load_vector_of(address at) {
-    return vectors_at(at).vector[0];
-}
-
 /* Neighbouring threads, of which this is 'part' of 'parts', a power of two, load neighbouring vectors. Monoids that
  * choose an element remember only the vector that has it, and read that again at the end. Elements before the first vector
  * that lies as loads want it are taken with those after the last one. */
@@ -133,27 +99,8 @@ acc_t fold_vectors(stretch all, uint part, uint parts) {
     const uint log = IN_LOG, vector = 16u >> log, lead = 0u - all.x.x & 15u;
     const uint ahead = (lead & (1u << log) - 1u) == 0 ? min(lead >> log, all.count) : 0;
     const stretch s = stretch(element_at(all.x, ahead), element_at(all.y, ahead), all.count - ahead, plus(all.before, ahead));
-    const uint vectors = s.count / vector;
+    const uint vectors = s.count / vector, step = parts * UNROLL;
     sum total = empty_sum();
-#if HAS_RUNNING
-    const wide apart = wide_of(16 * parts);
-    for (uint next = part; next < vectors; next += 8 * parts) {
-        const uint left = vectors - next - 1 >> findMSB(parts);
-        address at = plus(s.x, 16 * next);
-        units_t x;
-        if ((at.x & 15u) == 0)
-            LOAD_ROWS(load_vector_of)
-        else
-            LOAD_ROWS(load_shifted)
-        expect(total, vector * 8);
-        UNROLLED_LANES for (uint u = 0; u < 8; u++) {
-            if (u <= left)
-                add_vector(total, x.a, x.a, wide(0));
-            x = next_units(x);
-        }
-    }
-#else
-    const uint step = parts * UNROLL;
     uvec4 x[UNROLL], y[UNROLL];
     uint next = part; /* vector of this thread */
 #if CHOOSES
@@ -196,7 +143,6 @@ acc_t fold_vectors(stretch all, uint part, uint parts) {
             if (u < left)
                 add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
     }
-#endif
     expect(total, 2 * vector);
     for (uint k = part; k < all.count - vectors * vector; k += parts) { /* less than two vectors */
         const uint i = k < ahead ? k : k + vectors * vector;
@@ -242,6 +188,14 @@ uvec4 next_columns(uvec4 x) {
 }
 
 #if COMMUTES && MOST_COLUMNS > 1
+/* A thread's units, each of COLUMNS_A_THREAD elements, that are on their way, and what it has of each column. These are
+ * no arrays, because drivers may keep arrays in memory: loops take what comes first, and the rest moves up. */
+struct units_t {
+    uvec4 a, b, c, d, e, f, g, h;
+};
+units_t next_units(units_t x) {
+    return units_t(x.b, x.c, x.d, x.e, x.f, x.g, x.h, x.h);
+}
 #if CHOOSES
 struct narrow_lane {
     VALUE best;
@@ -284,6 +238,27 @@ void add_unit(inout narrow_lanes lanes, uvec4 x, uvec4 y, uint unit, wide number
     }
 }
 
+/* Eight rows, 'apart' from each other, of which 'left' come after the first; the last one in place of the others. How
+ * they are aligned is asked once, as nothing must come between loads. */
+#define NEXT_ROW(k) at = left >= (k) ? plus(at, apart) : at;
+#define LOAD_ROWS(load)                                                                                                \
+    {                                                                                                                  \
+        x.a = load(at);                                                                                                \
+        NEXT_ROW(1)                                                                                                    \
+        x.b = load(at);                                                                                                \
+        NEXT_ROW(2)                                                                                                    \
+        x.c = load(at);                                                                                                \
+        NEXT_ROW(3)                                                                                                    \
+        x.d = load(at);                                                                                                \
+        NEXT_ROW(4)                                                                                                    \
+        x.e = load(at);                                                                                                \
+        NEXT_ROW(5)                                                                                                    \
+        x.f = load(at);                                                                                                \
+        NEXT_ROW(6)                                                                                                    \
+        x.g = load(at);                                                                                                \
+        NEXT_ROW(7)                                                                                                    \
+        x.h = load(at);                                                                                                \
+    }
 units_t load_rows_of_units(address at, wide apart, uint left) {
     const uint log = min(IN_LOG + 2, 4), either = at.x | apart.x;
     units_t x;
@@ -345,39 +320,8 @@ void fold_columns(stretch s, uint part, uint parts, inout acc_t acc[MOST_COLUMNS
 }
 #endif
 
-#if HAS_RUNNING
-uvec4 load_single(address at) {
-    return uvec4(load_aligned(at, IN_LOG), 0, 0);
-}
-uvec4 load_single_anywhere(address at) {
-    return uvec4(load_bits(at, IN_LOG), 0, 0);
-}
-/* Every 'parts'-th row from 'part' on. */
-acc_t fold_rows(stretch s, uint part, uint parts) {
-    const wide row_bytes = shifted_up(AS_STRETCH ? wide_of(1u) : p.inner, IN_LOG), apart = times(row_bytes, parts);
-    const bool aligned = is_aligned(p.x, IN_LOG);
-    sum total = empty_sum();
-    address first = plus(s.x, times(row_bytes, part));
-    for (uint rows = part < s.count ? (s.count - part - 1) / parts + 1 : 0; rows > 0; rows -= min(rows, 8)) {
-        const uint left = rows - 1;
-        address at = first;
-        units_t x;
-        if (aligned)
-            LOAD_ROWS(load_single)
-        else
-            LOAD_ROWS(load_single_anywhere)
-        first = plus(first, times(apart, 8u));
-        expect(total, 8);
-        UNROLLED_LANES for (uint u = 0; u < 8; u++) {
-            if (u <= left)
-                total.lane = added(total.lane, lift_bits(x.a.xy, uvec2(0), wide(0)));
-            x = next_units(x);
-        }
-    }
-    return combine(total.acc, widen(total.lane));
-}
-#else
-/* Every 'apart'-th row from the first or, if order matters, consecutive rows. */
+/* Every 'apart'-th row from the first or, if order matters, consecutive rows. How elements are aligned is asked once:
+ * where they do not lie in words, rows are taken one by one. */
 acc_t fold_rows(stretch s, uint part, uint parts) {
     const uint log = IN_LOG;
     const wide row_bytes = shifted_up(AS_STRETCH ? wide_of(1u) : p.inner, log);
@@ -412,7 +356,6 @@ acc_t fold_rows(stretch s, uint part, uint parts) {
     }
     return combine(total.acc, widen(total.lane));
 }
-#endif
 
 #if !COMMUTES
 /* The same from the end to the start. */
