@@ -36,6 +36,7 @@ enum {
     LEAST_NARROW = 1 << 16, /* and bytes of a slab: of fewer, folding lanes is most of the work */
     MOST_MERGED = 1024,     /* bytes of a row whose results' words several threads would merge */
     FEW_ROWS = 4,           /* few_vectors of few_rows.comp, */
+    LEAST_SPANS = 4,        /* workgroups that have a slab, or threads divide */
     MOST_UNIT = 32,         /* and the bytes of its few_results */
     WORD_UNITS = 256,       /* columns: of fewer, one unit more is too many */
     SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
@@ -233,7 +234,8 @@ static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
 static void cut_few_rows(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = few_columns(c), slabs = cut->columns / most(1, cut->inner);
     cut->width = (uint32_t)divide_up(cut->inner + each - 1, each); /* where results begin in the middle of a unit */
-    cut->panels = divide_up(slabs * cut->width, block);
+    cut->many = cut->width >= LEAST_SPANS * block ? (uint32_t)divide_up(cut->width, block) : 0;
+    cut->panels = cut->many ? slabs * cut->many : divide_up(slabs * cut->width, block);
     cut->chunk = cut->extent;
     cut->chunks = 1;
 }

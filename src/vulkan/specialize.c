@@ -26,7 +26,7 @@ typedef struct choices {
     tally_vulkan_part part;
     const char *value, *kind;
     int has_double, has_int64, two_inputs, commutes, per_result, scans_once;
-    int chooses, largest, gives_index, has_running, runs_moments, has_few, is_long, is_user;
+    int chooses, largest, gives_index, has_magnitudes, has_running, runs_moments, has_few, is_long, is_user;
 } choices;
 
 static const char *const type_names[] = {
@@ -57,6 +57,7 @@ static void add_choices(tally_text *text, const choices *c) {
     tally_text_print(text, "#define SCANS_ONCE %d\n", c->scans_once);
     tally_text_print(text, "#define CHOOSES %d\n#define LARGEST %s\n#define GIVES_INDEX %s\n", c->chooses,
                      c->largest ? "true" : "false", c->gives_index ? "true" : "false");
+    tally_text_print(text, "#define MAGNITUDES %d\n", c->has_magnitudes);
     const bool has_short_lanes = !c->is_long || c->has_running;
     tally_text_print(text, "#define UNROLLED %s\n#define UNROLLED_LANES %s\n#define HAS_RUNNING %d\n",
                      c->is_long ? "" : "[[unroll]]", has_short_lanes ? "[[unroll]]" : "", c->has_running);
@@ -208,6 +209,15 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const ta
     tally_text_add(text, ");\n    return both;\n}\n");
 }
 
+/* A lane has fewer than 2^32 elements, so 32 bits count them. */
+static void add_lane_of_counts(tally_text *text, const tally_monoid_text *m, const tally_vulkan_components *t) {
+    tally_vulkan_components narrow = *t;
+    narrow.type[0] = "uint";
+    add_functions(text, m, &narrow, "lane_t", "lane_");
+    add_choice(text, "lane_t", 1, narrow.type);
+    tally_text_print(text, "acc_t widen(lane_t lane) {\n    return acc_t(%s(lane.a0));\n}\n", t->type[0]);
+}
+
 static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const tally_monoid_text *m = &tally_monoid_texts[monoid];
     const tally_vulkan_components t = tally_vulkan_components_of(monoid, arithmetic);
@@ -221,6 +231,8 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
             tally_text_add(text, tally_vulkan_kernels_running_logsumexp);
         else if (tally_vulkan_has_running(monoid))
             tally_text_print(text, "#define POWERS %d\n%s", m->components - 2, tally_vulkan_kernels_running_moments);
+        else if (m->kind == TALLY_CLASS_COUNT)
+            add_lane_of_counts(text, m, &t);
         else
             tally_text_add(text, one_lane);
         return;
@@ -432,6 +444,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .chooses = tally_vulkan_chooses(monoid),
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
+                          .has_magnitudes = tally_monoid_texts[monoid].kind == TALLY_CLASS_MAGNITUDE,
                           .has_running = tally_vulkan_has_running(monoid),
                           .runs_moments = arithmetic == TALLY_VULKAN_f64r,
                           .has_few = tally_vulkan_has_few(monoid),
