@@ -1,0 +1,309 @@
+/* Scans by segments and by keys in one pass, as scan_once.comp has those of all values, and in its tiles. A bit for each
+ * element that begins a group lies in shared memory, of the tile that is added up and of the one whose results are
+ * written. A sum is that of the elements from the last such bit on, and travels with a note whether there is one. Sums
+ * are added up in the order of their tiles, since where a group begins all before it is left out. */
+#if SCANS_ONCE
+const uint BEGINS = 2 * SENT; /* beside SENT */
+
+/* Of neighbours: the elements from their last head on, or all; and whether there is a head. */
+struct group_sum {
+    acc_t acc;
+    bool begins;
+};
+group_sum no_sum() {
+    return group_sum(identity(), false);
+}
+group_sum joined(group_sum left, group_sum right) {
+    return group_sum(chosen(right.begins, right.acc, combine(left.acc, right.acc)), left.begins || right.begins);
+}
+
+void publish(uint tile, group_sum sum) {
+    const uvec2 bits = bits_of(sum.acc.a0);
+    const uint beside = SENT | (sum.begins ? BEGINS : 0);
+    UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++)
+        atomicStore(words_at(p_tile_words).word[k * ONCE_PLANE + tile], bits[k / 2] >> 16 * (k & 1) & 65535u | beside,
+                    gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+}
+
+/* Two tiles of those before one; what is not before it is nothing. */
+group_sum wait_for_two(uint first, uint tile) {
+    group_sum sum = no_sum(), other = no_sum();
+    if (first < tile) {
+        const bool both = first + 1 < tile;
+        const uint second = both ? first + 1 : first;
+        uint words[ENTRY_WORDS], others[ENTRY_WORDS], sent;
+        do {
+            sent = SENT;
+            UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++) {
+                words[k] = load_sent(k * ONCE_PLANE + first);
+                others[k] = load_sent(k * ONCE_PLANE + second);
+                sent &= words[k] & others[k];
+            }
+        } while (sent == 0);
+        uvec2 bits = uvec2(0), other_bits = uvec2(0);
+        UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++) {
+            bits[k / 2] |= (words[k] & 65535u) << 16 * (k & 1);
+            other_bits[k / 2] |= (others[k] & 65535u) << 16 * (k & 1);
+        }
+        take_bits(bits, sum.acc.a0);
+        sum.begins = (words[0] & BEGINS) != 0;
+        if (both) {
+            take_bits(other_bits, other.acc.a0);
+            other.begins = (others[0] & BEGINS) != 0;
+        }
+        sum = joined(sum, other);
+    }
+    return sum;
+}
+
+/* The heads of the tile whose results are written; those of the other are head_bits. */
+shared uint last_heads[MARKED / 32];
+/* A bit for each vector of a team before which there is a head in it; from bit 16 on, whether there is one at all.
+ * Likewise of the teams of a row, and of the threads and windows of a look-back. */
+shared uint team_marks[TILE_VECTORS * BLOCK / TEAM], row_marks[TILE_VECTORS], sum_marks[BLOCK], window_marks[BLOCK / TEAM];
+
+/* Of 16 bits, or as many as a vector has elements: those of the tile's vector i. */
+#define HEADS_OF_VECTOR(heads, i) (heads[(i) * VECTOR >> 5] >> ((i) * VECTOR & 31u) & (1u << VECTOR) - 1u)
+
+/* Replaces 'count' sums in shared memory by what comes before each, as SUM_BEFORE() does. 'begins(i)': there is a head in
+ * number i. */
+#define GROUPS_BEFORE(slot, count, has_head, all, marks)                                                               \
+    UNROLLED for (uint first = 0; first < count; first += TOGETHER) {                                                  \
+        acc_t own[TOGETHER];                                                                                           \
+        UNROLLED for (uint k = 0; k < TOGETHER; k++)                                                                   \
+            own[k] = slot(first + k);                                                                                  \
+        UNROLLED for (uint k = 0; k < TOGETHER; k++) {                                                                 \
+            slot(first + k) = all.acc;                                                                                 \
+            marks |= all.begins ? 1u << first + k : 0;                                                                 \
+            all = joined(all, group_sum(own[k], has_head(first + k)));                                                 \
+        }                                                                                                              \
+    }                                                                                                                  \
+    marks |= all.begins ? 65536u : 0;
+#define HEAD_IN_VECTOR(i) (HEADS_OF_VECTOR(head_bits, THREAD * TEAM + (i)) != 0)
+#define HEAD_IN_TEAM(i)   (team_marks[THREAD * (BLOCK / TEAM) + (i)] >= 65536u)
+
+/* A tile, and which of its elements have results: [low, high) of all have. */
+scan_tile tile_of_groups(uint tile, wide low, wide high) {
+    scan_tile t;
+    t.before = times(tile, ONCE_LENGTH);
+    t.count = at_most(minus(p.extent, t.before), ONCE_LENGTH);
+    t.number = REVERSE ? minus(minus(p.extent, t.before), t.count) : t.before;
+    t.x = t.y = element_at(p.x, t.number);
+    t.out_at = plus(p.out_at, shifted_up(begin_of_tile(tile), OUT_LOG)); /* of a whole tile */
+    t.first = 0;
+    t.from = less(low, t.before) ? 0 : at_most(minus(low, t.before), t.count);
+    t.to = less(high, t.before) ? 0 : at_most(minus(high, t.before), t.count);
+    t.ahead = at_most(t.number, VECTOR);
+    t.behind = at_most(minus(minus(p.extent, t.number), t.count), VECTOR);
+    return t;
+}
+
+/* Of 'count' results that lie next to each other from an address on, those that are stored. */
+void store_some(scan_tile t, uint logical, uint count, address at, uvec4 words) {
+    for (uint k = 0; k < count; k++) {
+        const uint own = logical + (REVERSE ? count - 1 - k : k);
+        if (own >= t.from && own < t.to)
+            store_bits(plus(at, k << OUT_LOG), OUT_LOG, pick(words, k, OUT_LOG));
+    }
+}
+
+void mark_tile(scan_tile t, uint tile, uint tiles) {
+    if (BY_KEYS) {
+        mark_keys(t.before, t.count);
+    } else {
+        wide from, to;
+        places_of(tile, tile + 1, tile + 1 == tiles, from, to);
+        mark_segments(t.before, t.count, from, to);
+    }
+}
+
+/* The sum of what comes before a tile in the group that goes on there; 'before_window' is that of 'window', and moves on. */
+acc_t look_back(uint tile, acc_t base, inout acc_t before_window, inout uint window) {
+    const uint own_window = tile / WINDOW;
+    bool is_there = false;
+    acc_t before = before_window;
+    while (!is_there) {
+        const uint left = own_window - window; /* windows between */
+        const group_sum own = wait_for_two((window + THREAD / TEAM) * WINDOW + 2 * (THREAD % TEAM), tile);
+        shared_slots[spread(THREAD)] = own.acc;
+        sum_marks[THREAD] = own.begins ? 1 : 0;
+        barrier();
+        if (THREAD < BLOCK / TEAM) {
+            group_sum sum = group_sum(shared_slots[spread(THREAD * TEAM)], sum_marks[THREAD * TEAM] != 0);
+            UNROLLED for (uint k = 1; k < TEAM; k++)
+                sum = joined(sum, group_sum(shared_slots[spread(THREAD * TEAM + k)], sum_marks[THREAD * TEAM + k] != 0));
+            team_slots[THREAD] = sum.acc;
+            window_marks[THREAD] = sum.begins ? 1 : 0;
+        }
+        barrier();
+        UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++)
+            if (k < left)
+                before_window = combine(chosen(window_marks[k] != 0, base, before_window), team_slots[k]);
+        is_there = left < BLOCK / TEAM;
+        before = before_window;
+        if (is_there)
+            before = combine(chosen(window_marks[left] != 0, base, before), team_slots[left]);
+        window += min(left, BLOCK / TEAM);
+    }
+    return before;
+}
+
+void groups_once() {
+    begin_kernel();
+    if (!BY_KEYS && CONTROL.refused != 0)
+        return;
+    const uint tiles = p_tiles;
+    wide low = wide(0), high = p.extent;
+    if (!BY_KEYS) {
+        const wide first = offset_at(wide(0)), end = offset_at(p_segments);
+        low = REVERSE ? minus(p.extent, end) : first;
+        high = REVERSE ? minus(p.extent, first) : end;
+    }
+    uint ahead = 0; /* the ticket after the next; one thread has it */
+    if (THREAD == 0) {
+        next_tile = take_ticket();
+        ahead = take_ticket();
+    }
+    barrier();
+    uint now = next_tile, last = NO_TILE; /* the tile to be added up, and the tile whose results are to be written */
+    uvec4 x[TILE_VECTORS], last_x[TILE_VECTORS];
+    acc_t before_vector[TILE_VECTORS]; /* of 'last', from its last head before the vector on, or all */
+    uint begun = 0;                    /* a bit for each vector: there is such a head */
+    const acc_t base = base_of(wide(0));
+    acc_t before_window = base;
+    uint window = 0; /* the one that this comes before */
+
+    while (now < tiles || last < tiles) {
+        uint next = tiles;
+        if (now < tiles) {
+            const scan_tile t = tile_of_groups(now, low, high);
+            const address from = element_at(p.x, begin_of_tile(now));
+            if (t.count < ONCE_LENGTH || (ANYWHERE && (now == 0 || now == tiles - 1))) {
+                UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
+                    x[v] = scan_load(t, t.x, (v * BLOCK + THREAD) * VECTOR);
+            } else {
+                UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
+                    x[v] = ANYWHERE ? load_straddling(plus(from, 16 * PLACE_OF_VECTOR(v)))
+                                    : vectors_at(from).vector[PLACE_OF_VECTOR(v)];
+            }
+        }
+        barrier(); /* earlier use of the memory */
+        for (uint w = THREAD; w < ONCE_LENGTH / 32; w += BLOCK) {
+            last_heads[w] = head_bits[w];
+            head_bits[w] = 0;
+        }
+        barrier();
+        if (now < tiles) {
+            mark_tile(tile_of_groups(now, low, high), now, tiles);
+            if (THREAD == 0)
+                next_tile = ahead;
+            barrier();
+            next = next_tile;
+            if (THREAD == 0 && next < tiles)
+                ahead = take_ticket();
+            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
+                const uint heads = HEADS_OF_VECTOR(head_bits, v * BLOCK + THREAD);
+                acc_t sum = LIFTED(x[v], 0u);
+                UNROLLED for (uint k = 1; k < VECTOR; k++) {
+                    const acc_t item = LIFTED(x[v], k);
+                    sum = chosen((heads >> k & 1u) != 0, item, combine(sum, item));
+                }
+                tile_slots[spread(v * BLOCK + THREAD)] = sum;
+            }
+            barrier();
+            if (THREAD < TILE_VECTORS * (BLOCK / TEAM)) {
+                group_sum all = no_sum();
+                uint marks = 0;
+                GROUPS_BEFORE(SLOT_OF_TEAM, TEAM, HEAD_IN_VECTOR, all, marks)
+                team_sums[THREAD] = all.acc;
+                team_marks[THREAD] = marks;
+            }
+            barrier();
+            if (THREAD < TILE_VECTORS) {
+                group_sum all = no_sum();
+                uint marks = 0;
+                GROUPS_BEFORE(SLOT_OF_ROW, BLOCK / TEAM, HEAD_IN_TEAM, all, marks)
+                row_sums[THREAD] = all.acc;
+                row_marks[THREAD] = marks;
+            }
+            barrier();
+            if (THREAD == 0) {
+                group_sum sum = group_sum(row_sums[0], row_marks[0] >= 65536u);
+                UNROLLED for (uint v = 1; v < TILE_VECTORS; v++)
+                    sum = joined(sum, group_sum(row_sums[v], row_marks[v] >= 65536u));
+                publish(now, sum);
+            }
+        }
+        if (last < tiles) {
+            const scan_tile t = tile_of_groups(last, low, high);
+            const acc_t before = look_back(last, base, before_window, window);
+            const bool is_stored_whole = t.from == 0 && t.to == ONCE_LENGTH;
+            const bool exchanging =
+                ANYWHERE && FILLS_VECTORS && !REVERSE && is_stored_whole && (t.out_at.x & 15u) != 0;
+            uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
+            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
+                const uint heads = HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD);
+                acc_t run = combine(chosen((begun >> v & 1u) != 0, base, before), before_vector[v]);
+                uvec4 words = uvec4(0), first_words, words_before;
+                UNROLLED for (uint k = 0; k < VECTOR; k++) {
+                    run = chosen((heads >> k & 1u) != 0, base, run);
+                    const acc_t following = combine(run, LIFTED(last_x[v], k));
+                    const uvec2 bits = lower(INCLUSIVE ? following : run, wide(0), wide(0)).first;
+                    const uint byte = PLACE_IN_VECTOR(k) << OUT_LOG, word = byte >> 2 & 3u;
+                    if (OUT_LOG == 3) {
+                        words[word] = bits.x;
+                        words[word + 1] = bits.y;
+                    } else {
+                        words[word] |= (OUT_LOG == 2 ? bits.x : bits.x & (256u << 8 * OUT_LOG) - 1u) << 8 * (byte & 3u);
+                    }
+                    if ((k + 1 << OUT_LOG & 15u) == 0) {
+                        const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
+                        const address here = plus(t.out_at, 16 * place);
+                        const uint each = 16u >> OUT_LOG;
+                        if (!is_stored_whole)
+                            store_some(t, (v * BLOCK + THREAD) * VECTOR + k + 1 - each, each, here, words);
+                        else if (!ANYWHERE)
+                            vectors_at(t.out_at).vector[place] = words;
+                        else if (!exchanging)
+                            store_results(here, words);
+                        else if (k << OUT_LOG < 16)
+                            first_words = words;
+                        else
+                            vectors_at(address(here.x & ~15u, here.y)).vector[0] =
+                                straddling(words_before, words, 16 - (here.x & 15u));
+                        words_before = words;
+                        words = uvec4(0);
+                    }
+                    run = following;
+                }
+                const address at = plus(t.out_at, PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG));
+                if (!FILLS_VECTORS && is_stored_whole)
+                    store_bytes(at, words, VECTOR << OUT_LOG);
+                else if (!FILLS_VECTORS)
+                    store_some(t, (v * BLOCK + THREAD) * VECTOR, VECTOR, at, words);
+                if (exchanging)
+                    exchange_whole(at, v, first_words, words_before, left_vector, first_of_tile);
+            }
+            if (exchanging)
+                store_ends(t.out_at, ONCE_LENGTH << OUT_LOG, first_of_tile, left_vector);
+        }
+        if (now < tiles) {
+            group_sum before_row = no_sum();
+            begun = 0;
+            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
+                const uint team = v * (BLOCK / TEAM) + THREAD / TEAM;
+                const group_sum in_row = group_sum(team_sums[team], (row_marks[v] >> THREAD / TEAM & 1u) != 0);
+                const group_sum in_team =
+                    group_sum(tile_slots[spread(v * BLOCK + THREAD)], (team_marks[team] >> THREAD % TEAM & 1u) != 0);
+                const group_sum own = joined(joined(before_row, in_row), in_team);
+                last_x[v] = x[v];
+                before_vector[v] = own.acc;
+                begun |= own.begins ? 1u << v : 0;
+                before_row = joined(before_row, group_sum(row_sums[v], row_marks[v] >= 65536u));
+            }
+        }
+        last = now;
+        now = next;
+    }
+}
+#endif
