@@ -94,6 +94,7 @@ void tally_vulkan_inspect_segments(const tally_vulkan_launch *l, const arguments
     const uint64_t items = most(divide_up(vectors, INSPECTED), cut->tiles);
     a.tile = (uint32_t)cut->tile;
     a.tiles = (uint32_t)cut->tiles;
+    a.tiles_a_chunk = cut->tiles_a_chunk;
     a.refuses_empty = tally_empty_is_error(c);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a,
                           least(divide_up(items, l->plan->device->block), MOST));

@@ -39,6 +39,7 @@ enum {
     MOST_UNIT = 32,         /* and the bytes of its few_results */
     WORD_UNITS = 256,       /* columns: of fewer, one unit more is too many */
     SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
+    SEGMENT_CHUNKS = 8192,  /* workgroups of segment_chunks.comp, or half as many; not tuned */
     TILE_GROUPS = 2048,     /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096,    /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
     SHORTEST_MEAN = 16,     /* bytes; any of u8 by segments of 5 took 1083 us in such tiles, by tiled_segments() 1521 */
@@ -469,12 +470,38 @@ static void cut_teams(const tally_vulkan_device *device, uint32_t block, const t
     cut->too_many = cut->panels > MOST_GROUPS;
 }
 
+bool tally_vulkan_takes_segment_chunks(const tally_computation *c, tally_vulkan_slot slot) {
+    return c->entry && !c->exact && !tally_is_scan(c) && c->desc.grouping == TALLY_SEGMENTS &&
+           !tally_vulkan_has_running(c->monoid) && tally_vulkan_tile_slots(slot) > 1;
+}
+
+/* Each chunk leaves two accumulators. A tile may begin some elements before the array, and one has its end. */
+static void cut_segment_chunks(uint32_t block, const tally_computation *c, tally_vulkan_slot slot,
+                               tally_vulkan_cut *cut) {
+    const uint64_t vector = 16 / c->in_bytes;
+    cut->path = TALLY_VULKAN_IN_CHUNKS;
+    cut->tile = (uint64_t)block * tally_vulkan_tile_slots(slot) * vector;
+    const uint64_t tiles = (cut->extent + vector) / cut->tile + 1;
+    cut->tiles_a_chunk = (uint32_t)power_of_two(divide_up(tiles, SEGMENT_CHUNKS), TALLY_VULKAN_MOST_CHUNK / cut->tile);
+    cut->chunk = cut->tiles_a_chunk * cut->tile;
+    cut->chunks = divide_up(tiles, cut->tiles_a_chunk);
+    cut->tiles = cut->chunks * cut->tiles_a_chunk;
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    cut->slots = tally_vulkan_place(cut, 2 * cut->chunks * slot.bytes);
+    cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->too_many = cut->tiles > MOST_GROUPS;
+}
+
 /* Teams, and chunks for long segments, or tiles if one is long. Tiles leave two accumulators each, and one has the end
  * of the input. */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                          tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const uint64_t mean = divide_up(cut->extent, most(1, shape->groups));
     const bool is_running = c->entry && tally_vulkan_has_running(c->monoid);
+    if (mean * c->in_bytes > SHORTEST_MEAN && tally_vulkan_takes_segment_chunks(c, slot)) {
+        cut_segment_chunks(block, c, slot, cut);
+        return;
+    }
     if (c->entry && (is_running || mean * c->in_bytes > SHORTEST_MEAN))
         cut_teams(device, block, c, slot, shape->groups, mean, cut);
     if (is_running) {
