@@ -315,10 +315,8 @@ static bool scans_once(const tally_vulkan_device *device, const tally_computatio
 bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *c) {
     return c->desc.grouping == TALLY_ALL_VALUES && scans_once(device, c);
 }
-/* Sums do not know how many elements they have. */
 bool tally_vulkan_takes_groups_once(const tally_vulkan_device *device, const tally_computation *c) {
-    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && scans_once(device, c) &&
-           c->desc.op != TALLY_MEAN && c->desc.op != TALLY_ALL;
+    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && scans_once(device, c);
 }
 
 bool tally_vulkan_takes_moments(const tally_computation *c) {
@@ -526,9 +524,10 @@ static void cut_segments(const tally_vulkan_device *device, uint32_t block, cons
 static bool cut_groups_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                             tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     const uint64_t tile = once_tile(tally_vulkan_block_of_groups_once(device, block), c, slot);
-    if (!tally_vulkan_takes_groups_once(device, c) ||
+    if (!tally_vulkan_takes_groups_once(device, c) || (cut->extent > INT32_MAX && tally_lowers_by_count(c->entry)) ||
         !cut_tiles_once(device, block, tile, divide_up(cut->extent, tile), slot, cut))
         return false;
+    cut->once_words += cut->once_words / (slot.bytes / 2); /* and counts of elements */
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->slots = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
     if (c->desc.grouping == TALLY_SEGMENTS)

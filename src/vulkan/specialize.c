@@ -397,6 +397,8 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                    by_teams ? tally_vulkan_kernels_segments : "",
                                    by_teams ? tally_vulkan_kernels_tiled_segments : "",
                                    has_services ? tally_vulkan_kernels_labels : ""};
+    if (made->scans_once)
+        add_question(text, "NEEDS_COUNT", tally_lowers_by_count);
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
