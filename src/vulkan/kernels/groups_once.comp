@@ -146,12 +146,21 @@ scan_tile tile_of_groups(uint tile, wide low, wide high) {
     return t;
 }
 
-/* Of 'count' results that lie next to each other from an address on, those that are stored. */
-void store_some(scan_tile t, uint logical, uint count, address at, uvec4 words) {
-    for (uint k = 0; k < count; k++) {
-        const uint own = logical + (REVERSE ? count - 1 - k : k);
-        if (own >= t.from && own < t.to)
-            store_bits(plus(at, k << OUT_LOG), OUT_LOG, pick(words, k, OUT_LOG));
+/* The results of a vector of a tile that are stored, one by one. 'run' and 'count' are what the group has before it. */
+void give_some(scan_tile t, uint v, uvec4 x, uint heads, acc_t base, acc_t run, uint count) {
+    const uint first = (v * BLOCK + THREAD) * VECTOR;
+    for (uint k = 0; k < VECTOR; k++) {
+        const uint logical = first + k, place = REVERSE ? ONCE_LENGTH - 1 - logical : logical;
+        if ((heads >> k & 1u) != 0) {
+            run = base;
+            count = 0;
+        }
+        const acc_t following = combine(run, lift_bits(pick(x, PLACE_IN_VECTOR(k), IN_LOG), uvec2(0), wide(0)));
+        if (logical >= t.from && logical < t.to)
+            store_bits(plus(t.out_at, place << OUT_LOG), OUT_LOG,
+                       lower(INCLUSIVE ? following : run, wide_of(INCLUSIVE ? count + 1 : count), wide(0)).first);
+        run = following;
+        count++;
     }
 }
 
@@ -233,8 +242,12 @@ void groups_once() {
             const scan_tile t = tile_of_groups(now, low, high);
             const address from = element_at(p.x, begin_of_tile(now));
             if (t.count < ONCE_LENGTH || (ANYWHERE && (now == 0 || now == tiles - 1))) {
-                UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
-                    x[v] = scan_load(t, t.x, (v * BLOCK + THREAD) * VECTOR);
+                for (uint v = 0; v < TILE_VECTORS; v++) { /* one text for all, without an array's index */
+                    const uvec4 last_one = scan_load(t, t.x, (v * BLOCK + THREAD) * VECTOR);
+                    UNROLLED for (uint u = 1; u < TILE_VECTORS; u++)
+                        x[u - 1] = x[u];
+                    x[TILE_VECTORS - 1] = last_one;
+                }
             } else {
                 UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
                     x[v] = ANYWHERE ? load_straddling(plus(from, 16 * PLACE_OF_VECTOR(v)))
@@ -295,6 +308,18 @@ void groups_once() {
             const bool exchanging =
                 ANYWHERE && FILLS_VECTORS && !REVERSE && is_stored_whole && (t.out_at.x & 15u) != 0;
             uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
+            for (uint v = 0; v < TILE_VECTORS && !is_stored_whole; v++) { /* likewise */
+                const uint note = before_notes[0];
+                give_some(t, v, last_x[0], HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD), base,
+                          combine(chosen(begins(note), base, before.acc), before_vector[0]),
+                          joined_notes(before.note, note) & BEGUN - 1u);
+                UNROLLED for (uint u = 1; u < TILE_VECTORS; u++) {
+                    last_x[u - 1] = last_x[u];
+                    before_vector[u - 1] = before_vector[u];
+                    before_notes[u - 1] = before_notes[u];
+                }
+            }
+            if (is_stored_whole)
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
                 const uint heads = HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD);
                 acc_t run = combine(chosen(begins(before_notes[v]), base, before.acc), before_vector[v]);
@@ -318,10 +343,7 @@ void groups_once() {
                     if ((k + 1 << OUT_LOG & 15u) == 0) {
                         const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
                         const address here = plus(t.out_at, 16 * place);
-                        const uint each = 16u >> OUT_LOG;
-                        if (!is_stored_whole)
-                            store_some(t, (v * BLOCK + THREAD) * VECTOR + k + 1 - each, each, here, words);
-                        else if (!ANYWHERE)
+                        if (!ANYWHERE)
                             vectors_at(t.out_at).vector[place] = words;
                         else if (!exchanging)
                             store_results(here, words);
@@ -336,10 +358,8 @@ void groups_once() {
                     run = following;
                 }
                 const address at = plus(t.out_at, PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG));
-                if (!FILLS_VECTORS && is_stored_whole)
+                if (!FILLS_VECTORS)
                     store_bytes(at, words, VECTOR << OUT_LOG);
-                else if (!FILLS_VECTORS)
-                    store_some(t, (v * BLOCK + THREAD) * VECTOR, VECTOR, at, words);
                 if (exchanging)
                     exchange_whole(at, v, first_words, words_before, left_vector, first_of_tile);
             }

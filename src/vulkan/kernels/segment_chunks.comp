@@ -45,33 +45,74 @@ segment_part part_of_segment(staged_tile t, wide e) {
     return s;
 }
 
-/* The elements [low, high) of a tile that lie in its vector v. */
-void add_end(inout sum total, staged_tile t, uint v, uint low, uint high) {
-    const uint log = IN_LOG, first = v * VECTOR, begin = max(low, first) - first, end = min(high - first, VECTOR);
-    const wide number = plus(t.first, first);
-    const uvec4 x = load_part(element_at(p.x, number), begin << log, end << log);
-    const uvec4 y = TWO_INPUTS ? load_part(element_at(p.y, number), begin << log, end << log) : uvec4(0);
-    UNROLLED_LANES for (uint k = 0; k < VECTOR; k++)
-        if (k >= begin && k < end)
-            total.lane = added(total.lane, lift_bits(pick(x, k, log), TWO_INPUTS ? pick(y, k, log) : uvec2(0),
-                                                     plus(number, k)));
+/* The vectors of a tile that are whole. */
+uint first_whole(staged_tile t) {
+    return (t.low + VECTOR - 1) / VECTOR;
+}
+uint end_of_whole(staged_tile t) {
+    return t.high / VECTOR;
 }
 
-/* Thread 'part' of a team. */
+/* How they are aligned is asked once, because nothing must come between loads. */
+void load_two(staged_tile t, address array, uint v, uint w, out uvec4 x, out uvec4 y) {
+    const address from = element_at(array, t.first);
+    if ((from.x & 15u) == 0) {
+        x = vectors_at(from).vector[v];
+        y = vectors_at(from).vector[w];
+    } else {
+        x = load_shifted(plus(from, 16 * v));
+        y = load_shifted(plus(from, 16 * w));
+    }
+}
+
+/* Adds the elements [low, high) of a tile, as far as they lie in its vector v. */
+void add_some(inout lane_t lane, staged_tile t, uint v, uvec4 x, uvec4 y, uint low, uint high) {
+    const uint log = IN_LOG, first = v * VECTOR;
+    const wide number = plus(t.first, first);
+    UNROLLED_LANES for (uint k = 0; k < VECTOR; k++) {
+        const uvec2 partner = TWO_INPUTS ? pick(y, k, log) : uvec2(0);
+        const lane_t more = added(lane, lift_bits(pick(x, k, log), partner, plus(number, k)));
+        lane = chosen(first + k >= low && first + k < high, more, lane);
+    }
+}
+/* The words of it that are there, of a vector at an end of the array. */
+uvec4 load_end(staged_tile t, address array, uint v, uint low, uint high) {
+    const uint first = v * VECTOR;
+    return load_part(element_at(array, plus(t.first, first)), max(low, first) - first << IN_LOG,
+                     min(high - first, VECTOR) << IN_LOG);
+}
+
+/* The part of 'team' threads that thread 'part' of them has. The vectors at its ends are loaded whatever it has of them, so
+ * that no load waits for a question. */
 acc_t fold_part(staged_tile t, segment_part s, uint part, uint team) {
     const uint begin = (s.low + VECTOR - 1) / VECTOR, end = s.high / VECTOR;
+    const uint least = first_whole(t), end_of_all = end_of_whole(t);
+    const uint one = s.low / VECTOR, other = end;
+    const bool has_one = part == 0 && s.low < min(begin * VECTOR, s.high);
+    const bool has_other = part == 0 && end >= begin && end * VECTOR < s.high;
+    const bool is_inside = least < end_of_all;
+    uvec4 x = uvec4(0), y = x, other_x = x, other_y = x;
+    if (is_inside) {
+        const uint here = clamp(one, least, end_of_all - 1), there = clamp(other, least, end_of_all - 1);
+        load_two(t, p.x, here, there, x, other_x);
+        if (TWO_INPUTS)
+            load_two(t, p.y, here, there, y, other_y);
+    }
+    if (has_one && (one < least || one >= end_of_all)) {
+        x = load_end(t, p.x, one, s.low, s.high);
+        y = TWO_INPUTS ? load_end(t, p.y, one, s.low, s.high) : y;
+    }
+    if (has_other && (other < least || other >= end_of_all)) {
+        other_x = load_end(t, p.x, other, s.low, s.high);
+        other_y = TWO_INPUTS ? load_end(t, p.y, other, s.low, s.high) : y;
+    }
     acc_t acc = identity();
     for (uint v = begin + part; v < end; v += team)
         acc = combine(acc, tile_slots[spread(v)]);
-    if (part == 0) {
-        sum ends = empty_sum();
-        if (s.low < min(begin * VECTOR, s.high))
-            add_end(ends, t, begin - 1, s.low, s.high);
-        if (end >= begin && end * VECTOR < s.high)
-            add_end(ends, t, end, end * VECTOR, s.high);
-        acc = combine(acc, widen(ends.lane));
-    }
-    return acc;
+    lane_t lane = lane_identity();
+    add_some(lane, t, one, x, y, s.low, has_one ? s.high : 0);
+    add_some(lane, t, other, other_x, other_y, end * VECTOR, has_other ? s.high : 0);
+    return combine(acc, widen(lane));
 }
 
 /* Part k is that which offset t.from + k ends, and the last one the segment that goes on. Where many segments are empty,
@@ -82,6 +123,14 @@ bool is_part(staged_tile t, uint k, bool is_crowded, out wide e) {
         return !less(t.to, e);
     e = t.to;
     return k == STAGED_TILE || (k >= t.low && k <= t.high && has_offset(plus(t.first, k), e) && less(e, t.to));
+}
+/* The same with what the tile has of it. */
+segment_part some_part(staged_tile t, uint k, bool is_crowded, out bool is_there) {
+    wide e;
+    is_there = is_part(t, k, is_crowded, e);
+    if (is_there)
+        return part_of_segment(t, e);
+    return segment_part(wide(0), wide(0), wide(0), 0, 0);
 }
 
 void give_part(staged_tile t, segment_part s, uint chunk, bool is_lead, uint side, acc_t acc) {
@@ -95,10 +144,9 @@ void give_part(staged_tile t, segment_part s, uint chunk, bool is_lead, uint sid
         store_result(p.out_at, minus(s.e, 1u), lower(acc, minus(s.end, s.start), s.start));
 }
 
-/* The vectors of a tile that are whole. */
 void load_staged(staged_tile t, address array, out uvec4 x[TILE_SLOTS]) {
     const address from = element_at(array, t.first);
-    const uint low = (t.low + VECTOR - 1) / VECTOR, end = t.high / VECTOR;
+    const uint low = first_whole(t), end = end_of_whole(t);
     if ((from.x & 15u) == 0) {
         UNROLLED_LANES for (uint u = 0; u < TILE_SLOTS; u++)
             if (u * BLOCK + THREAD >= low && u * BLOCK + THREAD < end)
@@ -110,39 +158,54 @@ void load_staged(staged_tile t, address array, out uvec4 x[TILE_SLOTS]) {
     }
 }
 
-/* The segments that end in a tile, whose vectors' accumulators are in shared memory. */
-void give_parts(staged_tile t, uint chunk, bool is_lead, uint side) {
-    const bool is_crowded = are_crowded(STAGED_TILE, t.from, t.to);
-    const uint parts = is_crowded ? STAGED_TILE + 1 : minus(t.to, t.from).x + 1;
-    const uint log = parts < BLOCK ? uint(findMSB(BLOCK / parts)) : 0, team = 1u << log, part = THREAD & team - 1;
-    wide e;
-    if (is_crowded && THREAD == 0)
-        atomicOr(CONTROL.any_crowded, 1u);
-    for (uint first = 0; first < parts; first += BLOCK >> log) {
-        const uint k = first + (THREAD >> log);
-        const bool is_there = k < parts && is_part(t, k, is_crowded, e);
-        segment_part s;
+/* How the parts of a tile are shared out: as large a team each as there are threads. */
+struct shares {
+    uint parts, log;
+    bool is_crowded;
+};
+shares shares_of(staged_tile t) {
+    shares all;
+    all.is_crowded = are_crowded(STAGED_TILE, t.from, t.to);
+    all.parts = all.is_crowded ? STAGED_TILE + 1 : minus(t.to, t.from).x + 1;
+    all.log = all.parts < BLOCK ? uint(findMSB(BLOCK / all.parts)) : 0;
+    return all;
+}
+
+/* The segments that end in a tile, whose vectors' accumulators are in shared memory. 's' is the first part of each thread's
+ * team. After the last round come those of the list. */
+void give_parts(staged_tile t, shares all, segment_part s, bool is_there, uint chunk, bool is_lead, uint side) {
+    const uint teams = BLOCK >> all.log, subgroups = BLOCK / LANES;
+    uint first = 0, far = 0, log = all.log; /* the first part of a round, or number in the list */
+    bool in_list = false;
+    while (true) {
+        const uint team = 1u << log, part = THREAD & team - 1;
+        const bool is_far = !in_list && is_there && s.high - s.low > FAR * VECTOR << log;
         acc_t acc = identity();
-        bool is_far = false;
-        if (is_there) {
-            s = part_of_segment(t, e);
-            is_far = s.high - s.low > FAR * VECTOR << log;
-            if (!is_far)
-                acc = fold_part(t, s, part, team);
-        }
+        if (is_there && !is_far)
+            acc = fold_part(t, s, part, team);
         acc = fold_block(acc, 1, team);
         if (is_far && part == 0)
-            far_parts[atomicAdd(far_count, 1u)] = k;
-        else if (is_there && !is_far && part == 0)
+            far_parts[atomicAdd(far_count, 1u)] = first + (THREAD >> log);
+        else if (is_there && part == 0)
             give_part(t, s, chunk, is_lead, side, acc);
-    }
-    barrier();
-    for (uint i = THREAD / LANES; i < far_count; i += BLOCK / LANES) {
-        is_part(t, far_parts[i], is_crowded, e);
-        const segment_part s = part_of_segment(t, e);
-        const acc_t acc = fold_block(fold_part(t, s, THREAD % LANES, LANES), 1, LANES);
-        if (THREAD % LANES == 0)
-            give_part(t, s, chunk, is_lead, side, acc);
+        if (!in_list)
+            first += teams;
+        else
+            far += subgroups;
+        if (!in_list && first >= all.parts) {
+            barrier();
+            in_list = true;
+            log = uint(findMSB(LANES));
+        }
+        if (in_list && far >= far_count)
+            return;
+        uint k = first + (THREAD >> log);
+        if (in_list) {
+            const uint i = far + THREAD / LANES;
+            k = i < far_count ? far_parts[i] : ~0u;
+        }
+        s = some_part(t, k, all.is_crowded, is_there);
+        is_there = is_there && k < all.parts;
     }
 }
 
@@ -160,9 +223,17 @@ void fold_segments_of(uint chunk, uint lead) {
     if (THREAD == 0)
         carried[0] = identity();
     for (uint tile = chunk * p_tiles_a_chunk; tile < end; tile++) {
-        const uint low = (t.low + VECTOR - 1) / VECTOR, end_of_whole = t.high / VECTOR;
+        const uint low = first_whole(t), whole = end_of_whole(t);
         const bool has_ends = less(t.from, t.to);
         const staged_tile own = t;
+        shares all;
+        segment_part s;
+        bool is_there = false;
+        if (has_ends) {
+            all = shares_of(own);
+            s = some_part(own, THREAD >> all.log, all.is_crowded, is_there);
+            is_there = is_there && THREAD >> all.log < all.parts;
+        }
         barrier(); /* earlier use of the memory */
         if (has_ends && is_open) {
             const acc_t acc = fold_block(combine(open.acc, widen(open.lane)), 1, BLOCK);
@@ -175,7 +246,7 @@ void fold_segments_of(uint chunk, uint lead) {
             expect(open, (TILE_SLOTS + 1) * VECTOR);
         UNROLLED_LANES for (uint u = 0; u < TILE_SLOTS; u++) {
             const uint v = u * BLOCK + THREAD;
-            if (v >= low && v < end_of_whole) {
+            if (v >= low && v < whole) {
                 sum total = open;
                 add_vector(total, x[u], y[u], plus(t.first, v * VECTOR));
                 if (has_ends)
@@ -192,14 +263,18 @@ void fold_segments_of(uint chunk, uint lead) {
         }
         if (!has_ends) {
             if (THREAD == 0 && own.low > 0)
-                add_end(open, own, 0, own.low, own.high);
+                add_some(open.lane, own, 0, load_end(own, p.x, 0, own.low, own.high),
+                         TWO_INPUTS ? load_end(own, p.y, 0, own.low, own.high) : uvec4(0), own.low, min(own.high, VECTOR));
             is_open = true;
             continue;
         }
-        if (THREAD == 0)
+        if (THREAD == 0) {
             far_count = 0;
+            if (all.is_crowded)
+                atomicOr(CONTROL.any_crowded, 1u);
+        }
         barrier();
-        give_parts(own, chunk, is_lead, side);
+        give_parts(own, all, s, is_there, chunk, is_lead, side);
         is_lead = false;
         side = 1 - side;
     }
