@@ -198,11 +198,11 @@ static void launch_groups_once(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
-    clear_tiles(l, &a, cut->control, (cut->slots - cut->control) / sizeof(uint32_t) + cut->once_words);
-    a.places = l->workspace + cut->places;
+    clear_tiles(l, &a, cut->control, (cut->heads - cut->control) / sizeof(uint32_t) + cut->head_words);
     if (c->desc.grouping == TALLY_SEGMENTS)
         tally_vulkan_inspect_segments(l, &a);
     a.tile_words = l->workspace + cut->slots;
+    a.heads = l->workspace + cut->heads;
     a.tiles = (uint32_t)cut->tiles;
     tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->once_groups);
     tally_vulkan_tell(l, &a);

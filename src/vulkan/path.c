@@ -316,7 +316,8 @@ bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_comp
     return c->desc.grouping == TALLY_ALL_VALUES && scans_once(device, c);
 }
 bool tally_vulkan_takes_groups_once(const tally_vulkan_device *device, const tally_computation *c) {
-    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && scans_once(device, c);
+    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && c->in_bytes >= 4 &&
+           c->out_bytes >= 4 && scans_once(device, c);
 }
 
 bool tally_vulkan_takes_moments(const tally_computation *c) {
@@ -531,7 +532,8 @@ static bool cut_groups_once(const tally_vulkan_device *device, uint32_t block, c
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->slots = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
     if (c->desc.grouping == TALLY_SEGMENTS)
-        cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+        cut->head_words = divide_up(cut->extent, 32);
+    cut->heads = tally_vulkan_place(cut, cut->head_words * sizeof(uint32_t));
     return true;
 }
 

@@ -164,13 +164,15 @@ void give_some(scan_tile t, uint v, uvec4 x, uint heads, acc_t base, acc_t run, 
     }
 }
 
-void mark_tile(scan_tile t, uint tile, uint tiles) {
-    if (BY_KEYS) {
-        mark_keys(t.before, t.count);
-    } else {
-        wide from, to;
-        places_of(tile, tile + 1, tile + 1 == tiles, from, to);
-        mark_segments(t.before, t.count, from, to);
+/* The words of heads that a thread has of a tile, which inspect_segments has set. */
+const uint HEAD_WORDS_A_THREAD = (MARKED / 32 + BLOCK - 1) / BLOCK;
+void load_heads(uint tile, out uint words[HEAD_WORDS_A_THREAD]) {
+    const address from = plus(p_heads, shifted_up(times(tile, ONCE_LENGTH / 32), 2));
+    UNROLLED for (uint k = 0; k < HEAD_WORDS_A_THREAD; k++) {
+        const uint w = k * BLOCK + THREAD;
+        words[k] = 0;
+        if (w < ONCE_LENGTH / 32 && less(plus(times(tile, ONCE_LENGTH), 32 * w), p.extent))
+            words[k] = words_at(from).word[w];
     }
 }
 
@@ -237,8 +239,12 @@ void groups_once() {
     uint window = 0; /* the one that this comes before */
 
     while (now < tiles || last < tiles) {
-        uint next = tiles;
+        uint next = tiles, heads_here[HEAD_WORDS_A_THREAD];
+        UNROLLED for (uint k = 0; k < HEAD_WORDS_A_THREAD; k++)
+            heads_here[k] = 0;
         if (now < tiles) {
+            if (!BY_KEYS)
+                load_heads(now, heads_here);
             const scan_tile t = tile_of_groups(now, low, high);
             const address from = element_at(p.x, begin_of_tile(now));
             if (t.count < ONCE_LENGTH || (ANYWHERE && (now == 0 || now == tiles - 1))) {
@@ -255,19 +261,20 @@ void groups_once() {
             }
         }
         barrier(); /* earlier use of the memory */
-        for (uint w = THREAD; w < ONCE_LENGTH / 32; w += BLOCK) {
-            last_heads[w] = head_bits[w];
-            head_bits[w] = 0;
+        UNROLLED for (uint k = 0; k < HEAD_WORDS_A_THREAD; k++) {
+            const uint w = k * BLOCK + THREAD;
+            if (w < ONCE_LENGTH / 32) {
+                last_heads[w] = head_bits[w];
+                head_bits[w] = heads_here[k];
+            }
         }
         barrier();
         if (now < tiles) {
-            mark_tile(tile_of_groups(now, low, high), now, tiles);
-            if (THREAD == 0)
-                next_tile = ahead;
-            barrier();
-            next = next_tile;
-            if (THREAD == 0 && next < tiles)
-                ahead = take_ticket();
+            if (BY_KEYS) {
+                const scan_tile t = tile_of_groups(now, low, high);
+                mark_keys(t.before, t.count);
+                barrier();
+            }
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
                 const uint heads = HEADS_OF_VECTOR(head_bits, v * BLOCK + THREAD);
                 acc_t sum = LIFTED(x[v], 0u);
@@ -277,7 +284,12 @@ void groups_once() {
                 }
                 tile_slots[spread(v * BLOCK + THREAD)] = sum;
             }
+            if (THREAD == 0)
+                next_tile = ahead;
             barrier();
+            next = next_tile;
+            if (THREAD == 0 && next < tiles)
+                ahead = take_ticket();
             if (THREAD < TILE_VECTORS * (BLOCK / TEAM)) {
                 group_sum all = no_sum();
                 uint marks = 0;
