@@ -122,17 +122,8 @@ bool is_part(staged_tile t, uint k, bool is_crowded, out wide e) {
     if (!is_crowded)
         return !less(t.to, e);
     e = t.to;
-    return k == STAGED_TILE || (k >= t.low && k <= t.high && has_offset(plus(t.first, k), e) && less(e, t.to));
+    return k >= STAGED_TILE || (k >= t.low && k <= t.high && has_offset(plus(t.first, k), e) && less(e, t.to));
 }
-/* The same with what the tile has of it. */
-segment_part some_part(staged_tile t, uint k, bool is_crowded, out bool is_there) {
-    wide e;
-    is_there = is_part(t, k, is_crowded, e);
-    if (is_there)
-        return part_of_segment(t, e);
-    return segment_part(wide(0), wide(0), wide(0), 0, 0);
-}
-
 void give_part(staged_tile t, segment_part s, uint chunk, bool is_lead, uint side, acc_t acc) {
     if (s.e == t.from)
         acc = combine(carried[side], acc);
@@ -171,6 +162,15 @@ shares shares_of(staged_tile t) {
     return all;
 }
 
+/* Part k with what the tile has of it, if there is one. */
+segment_part some_part(staged_tile t, uint k, shares all, out bool is_there) {
+    wide e;
+    is_there = k < all.parts && is_part(t, k, all.is_crowded, e);
+    if (is_there)
+        return part_of_segment(t, e);
+    return segment_part(wide(0), wide(0), wide(0), 0, 0);
+}
+
 /* The segments that end in a tile, whose vectors' accumulators are in shared memory. 's' is the first part of each thread's
  * team. After the last round come those of the list. */
 void give_parts(staged_tile t, shares all, segment_part s, bool is_there, uint chunk, bool is_lead, uint side) {
@@ -180,6 +180,10 @@ void give_parts(staged_tile t, shares all, segment_part s, bool is_there, uint c
     while (true) {
         const uint team = 1u << log, part = THREAD & team - 1;
         const bool is_far = !in_list && is_there && s.high - s.low > FAR * VECTOR << log;
+        segment_part next;
+        bool is_next_there = false;
+        if (!in_list && first + teams < all.parts) /* early, as offsets are waited for */
+            next = some_part(t, first + teams + (THREAD >> log), all, is_next_there);
         acc_t acc = identity();
         if (is_there && !is_far)
             acc = fold_part(t, s, part, team);
@@ -188,10 +192,10 @@ void give_parts(staged_tile t, shares all, segment_part s, bool is_there, uint c
             far_parts[atomicAdd(far_count, 1u)] = first + (THREAD >> log);
         else if (is_there && part == 0)
             give_part(t, s, chunk, is_lead, side, acc);
-        if (!in_list)
-            first += teams;
-        else
+        if (in_list)
             far += subgroups;
+        else
+            first += teams;
         if (!in_list && first >= all.parts) {
             barrier();
             in_list = true;
@@ -199,13 +203,12 @@ void give_parts(staged_tile t, shares all, segment_part s, bool is_there, uint c
         }
         if (in_list && far >= far_count)
             return;
-        uint k = first + (THREAD >> log);
         if (in_list) {
             const uint i = far + THREAD / LANES;
-            k = i < far_count ? far_parts[i] : ~0u;
+            next = some_part(t, i < far_count ? far_parts[i] : ~0u, all, is_next_there);
         }
-        s = some_part(t, k, all.is_crowded, is_there);
-        is_there = is_there && k < all.parts;
+        s = next;
+        is_there = is_next_there;
     }
 }
 
@@ -231,8 +234,7 @@ void fold_segments_of(uint chunk, uint lead) {
         bool is_there = false;
         if (has_ends) {
             all = shares_of(own);
-            s = some_part(own, THREAD >> all.log, all.is_crowded, is_there);
-            is_there = is_there && THREAD >> all.log < all.parts;
+            s = some_part(own, THREAD >> all.log, all, is_there);
         }
         barrier(); /* earlier use of the memory */
         if (has_ends && is_open) {
