@@ -371,14 +371,10 @@ static bool cut_tiles_once(const tally_vulkan_device *device, uint32_t block, ui
     return true;
 }
 
-static uint64_t once_tile(uint32_t block, const tally_computation *c, tally_vulkan_slot slot) {
-    return (uint64_t)block * tally_vulkan_once_vectors(slot) * (16 / c->in_bytes);
-}
-
 /* Besides the two passes, which a number of elements that only the device knows takes. */
 static void cut_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                      tally_vulkan_slot slot, tally_vulkan_cut *cut) {
-    const uint64_t tile = once_tile(block, c, slot);
+    const uint64_t tile = (uint64_t)block * tally_vulkan_once_vectors(slot) * (16 / c->in_bytes);
     if (!tally_vulkan_takes_once(device, c) || !cut_tiles_once(device, block, tile, cut->extent / tile, slot, cut))
         return;
     cut->places = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
@@ -524,9 +520,10 @@ static void cut_segments(const tally_vulkan_device *device, uint32_t block, cons
 /* In one pass. The control block comes before the words, since one dispatch clears both. */
 static bool cut_groups_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                             tally_vulkan_slot slot, tally_vulkan_cut *cut) {
-    const uint64_t tile = once_tile(tally_vulkan_block_of_groups_once(device, block), c, slot);
+    const uint64_t threads = tally_vulkan_block_of_groups_once(device, block);
+    const uint64_t tile = threads * tally_vulkan_groups_once_vectors(slot, c->in_bytes) * (16 / c->in_bytes);
     if (!tally_vulkan_takes_groups_once(device, c) || (cut->extent > INT32_MAX && tally_lowers_by_count(c->entry)) ||
-        !cut_tiles_once(device, block, tile, divide_up(cut->extent, tile), slot, cut))
+        !cut_tiles_once(device, (uint32_t)threads, tile, divide_up(cut->extent, tile), slot, cut))
         return false;
     cut->once_words += cut->once_words / (slot.bytes / 2); /* and counts of elements */
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
