@@ -92,10 +92,6 @@ unsigned tally_vulkan_once_vectors(tally_vulkan_slot slot) {
     return slot.bytes > 4 ? 4 : 6;
 }
 
-unsigned tally_vulkan_groups_once_vectors(tally_vulkan_slot slot, unsigned in_bytes) {
-    return in_bytes < 4 ? 2 : tally_vulkan_once_vectors(slot);
-}
-
 tally_vulkan_part tally_vulkan_part_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     tally_vulkan_part part = {TALLY_VULKAN_ACCUMULATORS, tally_vulkan_slot_of(monoid, arithmetic).bytes,
                               tally_vulkan_has_running(monoid)};

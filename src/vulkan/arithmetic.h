@@ -101,9 +101,6 @@ bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithm
 /* Vectors of 16 bytes that a thread has of a tile there. */
 unsigned tally_vulkan_once_vectors(tally_vulkan_slot slot);
 
-/* The same by groups: fewer narrow elements, whose texts would not fit a GPU's instruction cache. */
-unsigned tally_vulkan_groups_once_vectors(tally_vulkan_slot slot, unsigned in_bytes);
-
 /* Elements that a thread has of a tile of moment_tiles.comp. */
 unsigned tally_vulkan_moments_a_thread(unsigned in_bytes);
 

@@ -17,7 +17,6 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, group_tiles.comp, runs.comp */
     TALLY_VULKAN_BY_SEGMENTS,   /* tiled_segments.comp, segments.comp */
     TALLY_VULKAN_IN_TILES,      /* segment_tiles.comp, or, if no segment is long, these */
-    TALLY_VULKAN_IN_CHUNKS,     /* segment_chunks.comp */
     TALLY_VULKAN_BY_LABELS,     /* labels.comp, then by segments */
     TALLY_VULKAN_EXACTLY,       /* exact.comp */
     TALLY_VULKAN_PREFIXES       /* exact_scan.comp */
@@ -36,7 +35,6 @@ typedef struct tally_vulkan_cut {
     uint32_t fold_width;               /* in the pass over accumulators */
     uint64_t scan_groups;              /* workgroups of a scan's last pass, or of short rows, slabs or segments */
     uint64_t rows_a_chunk, row_chunks; /* of give_rows() of group_tiles.comp; 0: not taken */
-    uint32_t tiles_a_chunk;            /* of segment_chunks.comp, a power of two */
     uint32_t at_once, most_tiled;      /* as tiled_segments.comp has them; 0: not taken */
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */

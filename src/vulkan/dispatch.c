@@ -92,10 +92,9 @@ void tally_vulkan_inspect_segments(const tally_vulkan_launch *l, const arguments
     arguments a = *groups;
     const uint64_t vectors = divide_up(a.segments + 1, 16 / c->index_bytes);
     a.marks = cut->head_words ? l->workspace + cut->heads : 0;
-    const uint64_t items = most(divide_up(vectors, INSPECTED), a.marks ? 0 : cut->tiles);
     a.tile = (uint32_t)cut->tile;
     a.tiles = a.marks ? 0 : (uint32_t)cut->tiles;
-    a.tiles_a_chunk = cut->tiles_a_chunk;
+    const uint64_t items = most(divide_up(vectors, INSPECTED), a.tiles);
     a.refuses_empty = tally_empty_is_error(c);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a,
                           least(divide_up(items, l->plan->device->block), MOST));

@@ -88,7 +88,7 @@ static VkPipeline kernel_of_tiles(const tally_vulkan_launch *l) {
                                                                                        : l->plan->kernels[kernel];
 }
 
-/* What tiles tell each other, and what lies before it. */
+/* What tiles tell each other, and what lies beside it. */
 static void clear_tiles(const tally_vulkan_launch *l, const arguments *a, uint64_t begin, uint64_t words) {
     arguments clear = *a;
     clear.tile_words = l->workspace + begin;
@@ -194,12 +194,11 @@ static void launch_scan(const tally_vulkan_launch *l) {
 /* ---- segments and keys ---- */
 
 static void launch_groups_once(const tally_vulkan_launch *l) {
-    const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
     clear_tiles(l, &a, cut->control, (cut->heads - cut->control) / sizeof(uint32_t) + cut->head_words);
-    if (c->desc.grouping == TALLY_SEGMENTS)
+    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS)
         tally_vulkan_inspect_segments(l, &a);
     a.tile_words = l->workspace + cut->slots;
     a.heads = l->workspace + cut->heads;
@@ -263,11 +262,11 @@ static uint64_t groups_to_join(const tally_vulkan_launch *l) {
     const tally_shape *shape = &l->args->shape;
     const uint64_t block = tally_vulkan_block_of_segments(l->plan->block);
     const uint64_t filled = shape->groups > shape->extent ? divide_up(shape->groups, block * EMPTY_A_THREAD) : 0;
-    return most(divide_up(l->cut->chunks, block), least(filled, MOST));
+    return most(divide_up(l->cut->tiles, block), least(filled, MOST));
 }
 
 static void launch_segment_tiles(const tally_vulkan_launch *l) {
-    enum { MOST = 2112 /* workgroups, which have nothing to do if no segment is long */ };
+    enum { MOST = 8192 /* workgroups, which have nothing to do if no segment is long; not tuned */ };
     const tally_vulkan_cut *cut = l->cut;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
@@ -277,20 +276,6 @@ static void launch_segment_tiles(const tally_vulkan_launch *l) {
     if (cut->width)
         launch_teams(l, &a);
     tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->width ? least(cut->tiles, MOST) : cut->tiles);
-    tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_JOIN_TILES], &a, groups_to_join(l));
-    tally_vulkan_tell(l, &a);
-}
-
-static void launch_segment_chunks(const tally_vulkan_launch *l) {
-    const tally_vulkan_cut *cut = l->cut;
-    arguments a = tally_vulkan_arguments_of(l);
-    tally_vulkan_group_arguments(l, &a);
-    a.places = l->workspace + cut->places;
-    a.slots = l->workspace + cut->slots;
-    tally_vulkan_inspect(l, &a);
-    a.tiles_a_chunk = cut->tiles_a_chunk;
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SEGMENT_CHUNKS], &a, cut->chunks);
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_JOIN_TILES], &a, groups_to_join(l));
     tally_vulkan_tell(l, &a);
@@ -329,10 +314,6 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     case TALLY_VULKAN_IN_TILES:
         tally_vulkan_then(l);
         launch_segment_tiles(l);
-        break;
-    case TALLY_VULKAN_IN_CHUNKS:
-        tally_vulkan_then(l);
-        launch_segment_chunks(l);
         break;
     case TALLY_VULKAN_EXACTLY:
         tally_vulkan_then(l);

@@ -39,7 +39,6 @@ enum {
     MOST_UNIT = 32,         /* and the bytes of its few_results */
     WORD_UNITS = 256,       /* columns: of fewer, one unit more is too many */
     SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
-    SEGMENT_CHUNKS = 8192,  /* workgroups of segment_chunks.comp, or half as many; not tuned */
     TILE_GROUPS = 2048,     /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096,    /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
     SHORTEST_MEAN = 16,     /* bytes; any of u8 by segments of 5 took 1083 us in such tiles, by tiled_segments() 1521 */
@@ -85,7 +84,7 @@ uint32_t tally_vulkan_block_of_segments(uint32_t block) {
 }
 
 uint32_t tally_vulkan_block_of_groups_once(const tally_vulkan_device *device, uint32_t block) {
-    return 2 * block <= device->block ? 2 * block : block; /* the look-back takes a thread for two tiles */
+    return 2 * block <= device->block ? 2 * block : block; /* more tiles are looked back at together */
 }
 
 /* The least power of two that is not less. */
@@ -315,9 +314,11 @@ static bool scans_once(const tally_vulkan_device *device, const tally_computatio
 bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *c) {
     return c->desc.grouping == TALLY_ALL_VALUES && scans_once(device, c);
 }
+/* Narrow elements take three passes: on an H200 exclusive bor of 9 * 10^7 u8 by segments of 220 takes 184 us, in one
+ * pass 479, or 171 where a thread has two vectors. Sums in one pass do not know how many elements they have. */
 bool tally_vulkan_takes_groups_once(const tally_vulkan_device *device, const tally_computation *c) {
-    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && c->in_bytes >= 4 &&
-           c->out_bytes >= 4 && scans_once(device, c);
+    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && scans_once(device, c) &&
+           c->in_bytes >= sizeof(uint32_t) && c->out_bytes >= sizeof(uint32_t) && !tally_lowers_by_count(c->entry);
 }
 
 bool tally_vulkan_takes_moments(const tally_computation *c) {
@@ -371,10 +372,14 @@ static bool cut_tiles_once(const tally_vulkan_device *device, uint32_t block, ui
     return true;
 }
 
+static uint64_t once_tile(uint32_t block, const tally_computation *c, tally_vulkan_slot slot) {
+    return (uint64_t)block * tally_vulkan_once_vectors(slot) * (16 / c->in_bytes);
+}
+
 /* Besides the two passes, which a number of elements that only the device knows takes. */
 static void cut_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                      tally_vulkan_slot slot, tally_vulkan_cut *cut) {
-    const uint64_t tile = (uint64_t)block * tally_vulkan_once_vectors(slot) * (16 / c->in_bytes);
+    const uint64_t tile = once_tile(block, c, slot);
     if (!tally_vulkan_takes_once(device, c) || !cut_tiles_once(device, block, tile, cut->extent / tile, slot, cut))
         return;
     cut->places = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
@@ -465,38 +470,12 @@ static void cut_teams(const tally_vulkan_device *device, uint32_t block, const t
     cut->too_many = cut->panels > MOST_GROUPS;
 }
 
-bool tally_vulkan_takes_segment_chunks(const tally_computation *c, tally_vulkan_slot slot) {
-    return c->entry && !c->exact && !tally_is_scan(c) && c->desc.grouping == TALLY_SEGMENTS &&
-           !tally_vulkan_has_running(c->monoid) && tally_vulkan_tile_slots(slot) > 1;
-}
-
-/* Each chunk leaves two accumulators. A tile may begin some elements before the array, and one has its end. */
-static void cut_segment_chunks(uint32_t block, const tally_computation *c, tally_vulkan_slot slot,
-                               tally_vulkan_cut *cut) {
-    const uint64_t vector = 16 / c->in_bytes;
-    cut->path = TALLY_VULKAN_IN_CHUNKS;
-    cut->tile = (uint64_t)block * tally_vulkan_tile_slots(slot) * vector;
-    const uint64_t tiles = (cut->extent + vector) / cut->tile + 1;
-    cut->tiles_a_chunk = (uint32_t)power_of_two(divide_up(tiles, SEGMENT_CHUNKS), TALLY_VULKAN_MOST_CHUNK / cut->tile);
-    cut->chunk = cut->tiles_a_chunk * cut->tile;
-    cut->chunks = divide_up(tiles, cut->tiles_a_chunk);
-    cut->tiles = cut->chunks * cut->tiles_a_chunk;
-    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    cut->slots = tally_vulkan_place(cut, 2 * cut->chunks * slot.bytes);
-    cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
-    cut->too_many = cut->tiles > MOST_GROUPS;
-}
-
 /* Teams, and chunks for long segments, or tiles if one is long. Tiles leave two accumulators each, and one has the end
  * of the input. */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                          tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const uint64_t mean = divide_up(cut->extent, most(1, shape->groups));
     const bool is_running = c->entry && tally_vulkan_has_running(c->monoid);
-    if (mean * c->in_bytes > SHORTEST_MEAN && tally_vulkan_takes_segment_chunks(c, slot)) {
-        cut_segment_chunks(block, c, slot, cut);
-        return;
-    }
     if (c->entry && (is_running || mean * c->in_bytes > SHORTEST_MEAN))
         cut_teams(device, block, c, slot, shape->groups, mean, cut);
     if (is_running) {
@@ -517,19 +496,17 @@ static void cut_segments(const tally_vulkan_device *device, uint32_t block, cons
     cut->too_many |= cut->tiles > MOST_GROUPS;
 }
 
-/* In one pass. The control block comes before the words, since one dispatch clears both. */
-static bool cut_groups_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+/* In one pass. The control block, the words and the heads lie together, since one dispatch clears them. */
+static bool cut_groups_once(const tally_vulkan_device *device, uint32_t plan_block, const tally_computation *c,
                             tally_vulkan_slot slot, tally_vulkan_cut *cut) {
-    const uint64_t threads = tally_vulkan_block_of_groups_once(device, block);
-    const uint64_t tile = threads * tally_vulkan_groups_once_vectors(slot, c->in_bytes) * (16 / c->in_bytes);
-    if (!tally_vulkan_takes_groups_once(device, c) || (cut->extent > INT32_MAX && tally_lowers_by_count(c->entry)) ||
-        !cut_tiles_once(device, (uint32_t)threads, tile, divide_up(cut->extent, tile), slot, cut))
+    const uint32_t block = tally_vulkan_block_of_groups_once(device, plan_block);
+    const uint64_t tile = once_tile(block, c, slot);
+    if (!tally_vulkan_takes_groups_once(device, c) ||
+        !cut_tiles_once(device, block, tile, divide_up(cut->extent, tile), slot, cut))
         return false;
-    cut->once_words += cut->once_words / (slot.bytes / 2); /* and counts of elements */
+    cut->head_words = c->desc.grouping == TALLY_SEGMENTS ? divide_up(cut->extent, 32) : 0;
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->slots = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        cut->head_words = divide_up(cut->extent, 32);
     cut->heads = tally_vulkan_place(cut, cut->head_words * sizeof(uint32_t));
     return true;
 }

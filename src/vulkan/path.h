@@ -34,9 +34,6 @@ bool tally_vulkan_takes_rows(const tally_computation *computation);
 /* Whether long_runs.comp takes chunks of a computation's reductions by keys in which few runs end. */
 bool tally_vulkan_takes_long_runs(const tally_computation *computation);
 
-/* Whether segment_chunks.comp has a computation's reductions by segments that are not very short. */
-bool tally_vulkan_takes_segment_chunks(const tally_computation *computation, tally_vulkan_slot slot);
-
 /* Whether short_rows.comp and tiled_segments.comp have a computation's reductions along an axis and by segments. */
 bool tally_vulkan_takes_tiles(const tally_computation *computation, tally_vulkan_slot slot);
 

@@ -67,7 +67,6 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_GIVE_LONG_RUNS] = tally_vulkan_takes_long_runs(c),
         [TALLY_VULKAN_SEGMENT_TILES] = by_segments && !in_two_passes,
         [TALLY_VULKAN_JOIN_TILES] = by_segments && !in_two_passes,
-        [TALLY_VULKAN_SEGMENT_CHUNKS] = by_segments && tally_vulkan_takes_segment_chunks(c, plan->slot),
         [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_TALL] = scan && grouping == TALLY_AXIS && moments,

@@ -30,7 +30,6 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_SEGMENT_TILES, /* not of monoids with running values, which alone have OPEN_SEGMENTS and CLOSE_SEGMENTS
                                  */
     TALLY_VULKAN_JOIN_TILES,
-    TALLY_VULKAN_SEGMENT_CHUNKS,
     TALLY_VULKAN_MOMENT_ROWS, /* of the module of running variances, which has these and fold_groups */
     TALLY_VULKAN_MOMENT_COLUMNS,
     TALLY_VULKAN_MOMENT_SLABS,

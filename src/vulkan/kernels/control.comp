@@ -20,12 +20,6 @@ bool begins_run(wide logical) {
     return logical == wide(0) || key_at(logical) != key_at(minus(logical, 1u));
 }
 
-/* Elements by which tiles begin before the array, so that vectors are aligned; none where elements are not. */
-uint lead_of_array() {
-    const uint low = p.x.x & 15u;
-    return p_tiles_a_chunk != 0 && (low & (1u << IN_LOG) - 1u) == 0 ? low >> IN_LOG : 0;
-}
-
 /* An array of 64-bit numbers of the library's own. */
 wide load_wide(address array, uint i) {
     return load_bits(plus(array, times(i, 8)), 3);
@@ -179,7 +173,7 @@ void inspect_segments() {
         }
     }
     for (wide tile = begin_at; is_below(tile, p_tiles); tile = plus(tile, threads)) {
-        const wide begin = times(tile, p_tile), first = minus(begin, tile == wide(0) ? 0 : lead_of_array());
+        const wide first = times(tile, p_tile);
         store_wide(p_places, tile.x, search_by_fours(REVERSE ? minus(p.extent, first) : first, REVERSE));
     }
 }

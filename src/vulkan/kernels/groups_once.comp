@@ -5,57 +5,32 @@
 #if SCANS_ONCE
 const uint BEGINS = 2 * SENT; /* beside SENT */
 
-/* Of neighbours: the elements from their last head on, or all. A note says whether there is a head, and, for results that
- * depend on it, how many elements these are. */
+/* Of neighbours: the elements from their last head on, or all; and whether there is a head. */
 struct group_sum {
     acc_t acc;
-    uint note;
+    bool begins;
 };
-const uint BEGUN = 1u << 31;
-bool begins(uint note) {
-    return note >= BEGUN;
-}
 group_sum no_sum() {
-    return group_sum(identity(), 0);
-}
-uint joined_notes(uint left, uint right) {
-    return begins(right) ? right : left + right;
+    return group_sum(identity(), false);
 }
 group_sum joined(group_sum left, group_sum right) {
-    return group_sum(chosen(begins(right.note), right.acc, combine(left.acc, right.acc)),
-                     joined_notes(left.note, right.note));
-}
-/* 'count' elements, with these heads among them. */
-uint note_of(uint heads, uint count) {
-    if (!NEEDS_COUNT)
-        return heads != 0 ? BEGUN : 0;
-    return heads != 0 ? BEGUN | count - findMSB(heads) : count;
+    return group_sum(chosen(right.begins, right.acc, combine(left.acc, right.acc)), left.begins || right.begins);
 }
 
-/* A tile's note follows the ticket. */
-#define NOTE_PLANE (ENTRY_WORDS * ONCE_PLANE + 1)
-void send(uint word, uint bits) {
-    atomicStore(words_at(p_tile_words).word[word], bits | SENT, gl_ScopeDevice, gl_StorageSemanticsNone,
-                gl_SemanticsRelaxed);
-}
 void publish(uint tile, group_sum sum) {
     const uvec2 bits = bits_of(sum.acc.a0);
-    const uint beside = begins(sum.note) ? BEGINS : 0;
+    const uint beside = SENT | (sum.begins ? BEGINS : 0);
     UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++)
-        send(k * ONCE_PLANE + tile, bits[k / 2] >> 16 * (k & 1) & 65535u | beside);
-    if (NEEDS_COUNT)
-        send(NOTE_PLANE + tile, sum.note & 65535u);
+        atomicStore(words_at(p_tile_words).word[k * ONCE_PLANE + tile], bits[k / 2] >> 16 * (k & 1) & 65535u | beside,
+                    gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
-
-group_sum sum_of_words(uint words[ENTRY_WORDS], uint note) {
+group_sum sum_of_words(uint words[ENTRY_WORDS]) {
     group_sum sum;
     uvec2 bits = uvec2(0);
     UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++)
         bits[k / 2] |= (words[k] & 65535u) << 16 * (k & 1);
     take_bits(bits, sum.acc.a0);
-    sum.note = (words[0] & BEGINS) != 0 ? BEGUN : 0;
-    if (NEEDS_COUNT)
-        sum.note |= note & 65535u;
+    sum.begins = (words[0] & BEGINS) != 0;
     return sum;
 }
 
@@ -65,7 +40,7 @@ group_sum wait_for_two(uint first, uint tile) {
         return no_sum();
     const bool both = first + 1 < tile;
     const uint second = both ? first + 1 : first;
-    uint words[ENTRY_WORDS], others[ENTRY_WORDS], note = SENT, other_note = SENT, sent;
+    uint words[ENTRY_WORDS], others[ENTRY_WORDS], sent;
     do {
         sent = SENT;
         UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++) {
@@ -73,62 +48,39 @@ group_sum wait_for_two(uint first, uint tile) {
             others[k] = load_sent(k * ONCE_PLANE + second);
             sent &= words[k] & others[k];
         }
-        if (NEEDS_COUNT) {
-            note = load_sent(NOTE_PLANE + first);
-            other_note = load_sent(NOTE_PLANE + second);
-            sent &= note & other_note;
-        }
     } while (sent == 0);
-    group_sum sum = sum_of_words(words, note);
+    group_sum sum = sum_of_words(words);
     if (both)
-        sum = joined(sum, sum_of_words(others, other_note));
+        sum = joined(sum, sum_of_words(others));
     return sum;
 }
 
 /* The heads of the tile whose results are written; those of the other are head_bits. */
 shared uint last_heads[MARKED / 32];
-/* A bit for each vector of a team before which there is a head in it. */
-shared uint team_marks[TILE_VECTORS * BLOCK / TEAM];
-/* Of sums in shared memory. */
-shared uint notes_of_teams[TILE_VECTORS * BLOCK / TEAM], row_notes[TILE_VECTORS], sum_notes[BLOCK],
-    window_notes[BLOCK / TEAM];
+/* A bit for each vector of a team, or each team of a row, before which there is a head in it. */
+shared uint team_marks[TILE_VECTORS * BLOCK / TEAM], row_marks[TILE_VECTORS];
+/* Whether sums in shared memory have a head. */
+shared bool team_begins[TILE_VECTORS * BLOCK / TEAM], row_begins[TILE_VECTORS], sum_begins[BLOCK],
+    window_begins[BLOCK / TEAM];
 
 /* Of 16 bits, or as many as a vector has elements: those of the tile's vector i. */
 #define HEADS_OF_VECTOR(heads, i) (heads[(i) * VECTOR >> 5] >> ((i) * VECTOR & 31u) & (1u << VECTOR) - 1u)
 
-/* Replaces 'count' sums in shared memory by what comes before each, as SUM_BEFORE() does. 'note_of_sum(i)' is the note of
- * one, before(i) receives that of what comes before it. */
-#define GROUPS_BEFORE(slot, count, note_of_sum, before, all)                                                           \
+/* Replaces 'count' sums in shared memory by what comes before each, as SUM_BEFORE() does. 'begins_in(i)': number i has a
+ * head; 'marks' receives a bit for each before which there is one. */
+#define GROUPS_BEFORE(slot, count, begins_in, all, marks)                                                              \
     UNROLLED for (uint first = 0; first < count; first += TOGETHER) {                                                  \
         acc_t own[TOGETHER];                                                                                           \
         UNROLLED for (uint k = 0; k < TOGETHER; k++)                                                                   \
             own[k] = slot(first + k);                                                                                  \
         UNROLLED for (uint k = 0; k < TOGETHER; k++) {                                                                 \
-            const uint own_note = note_of_sum(first + k);                                                              \
             slot(first + k) = all.acc;                                                                                 \
-            before(first + k, all.note)                                                                                \
-            all = joined(all, group_sum(own[k], own_note));                                                            \
+            marks |= all.begins ? 1u << first + k : 0;                                                                 \
+            all = joined(all, group_sum(own[k], begins_in(first + k)));                                                \
         }                                                                                                              \
     }
-#define NOTE_OF_VECTOR(i)     note_of(HEADS_OF_VECTOR(head_bits, THREAD * TEAM + (i)), VECTOR)
-#define MARK_VECTOR(i, note)  marks |= begins(note) ? 1u << (i) : 0;
-#define NOTE_OF_TEAM(i)       notes_of_teams[THREAD * (BLOCK / TEAM) + (i)]
-#define LEAVE_NOTE(i, note)   NOTE_OF_TEAM(i) = note;
-
-/* The note of what a team has before its vector number i. */
-uint note_in_team(uint i) {
-    const bool is_begun = (team_marks[i / TEAM] >> i % TEAM & 1u) != 0;
-    if (!NEEDS_COUNT)
-        return is_begun ? BEGUN : 0;
-    if (!is_begun)
-        return i % TEAM * VECTOR;
-    uint heads = 0, count = 0;
-    for (uint k = i; heads == 0; count += VECTOR) {
-        k--;
-        heads = HEADS_OF_VECTOR(head_bits, k);
-    }
-    return BEGUN | count - findMSB(heads);
-}
+#define BEGINS_IN_VECTOR(i) (HEADS_OF_VECTOR(head_bits, THREAD * TEAM + (i)) != 0)
+#define BEGINS_IN_TEAM(i)   team_begins[THREAD * (BLOCK / TEAM) + (i)]
 
 /* A tile, and which of its elements have results: [low, high) of all have. */
 scan_tile tile_of_groups(uint tile, wide low, wide high) {
@@ -146,21 +98,18 @@ scan_tile tile_of_groups(uint tile, wide low, wide high) {
     return t;
 }
 
-/* The results of a vector of a tile that are stored, one by one. 'run' and 'count' are what the group has before it. */
-void give_some(scan_tile t, uint v, uvec4 x, uint heads, acc_t base, acc_t run, uint count) {
+/* The results of a vector of a tile that are stored, one by one. 'run' is what the group has before it. */
+void give_some(scan_tile t, uint v, uvec4 x, uint heads, acc_t base, acc_t run) {
     const uint first = (v * BLOCK + THREAD) * VECTOR;
     for (uint k = 0; k < VECTOR; k++) {
         const uint logical = first + k, place = REVERSE ? ONCE_LENGTH - 1 - logical : logical;
-        if ((heads >> k & 1u) != 0) {
+        if ((heads >> k & 1u) != 0)
             run = base;
-            count = 0;
-        }
         const acc_t following = combine(run, lift_bits(pick(x, PLACE_IN_VECTOR(k), IN_LOG), uvec2(0), wide(0)));
         if (logical >= t.from && logical < t.to)
             store_bits(plus(t.out_at, place << OUT_LOG), OUT_LOG,
-                       lower(INCLUSIVE ? following : run, wide_of(INCLUSIVE ? count + 1 : count), wide(0)).first);
+                       lower(INCLUSIVE ? following : run, wide(0), wide(0)).first);
         run = following;
-        count++;
     }
 }
 
@@ -177,28 +126,27 @@ void load_heads(uint tile, out uint words[HEAD_WORDS_A_THREAD]) {
 }
 
 /* Every group begins with 'base'. */
-group_sum after_window(acc_t base, group_sum before, uint k) {
-    const uint note = window_notes[k];
-    return group_sum(combine(chosen(begins(note), base, before.acc), team_slots[k]), joined_notes(before.note, note));
+acc_t after_window(acc_t base, acc_t before, uint k) {
+    return combine(chosen(window_begins[k], base, before), team_slots[k]);
 }
 
 /* The sum of what comes before a tile in the group that goes on there; 'before_window' is that of 'window', and moves on. */
-group_sum look_back(uint tile, acc_t base, inout group_sum before_window, inout uint window) {
+acc_t look_back(uint tile, acc_t base, inout acc_t before_window, inout uint window) {
     const uint own_window = tile / WINDOW;
     bool is_there = false;
-    group_sum before;
+    acc_t before;
     while (!is_there) {
         const uint left = own_window - window; /* windows between */
         const group_sum own = wait_for_two((window + THREAD / TEAM) * WINDOW + 2 * (THREAD % TEAM), tile);
         shared_slots[spread(THREAD)] = own.acc;
-        sum_notes[THREAD] = own.note;
+        sum_begins[THREAD] = own.begins;
         barrier();
         if (THREAD < BLOCK / TEAM) {
-            group_sum sum = group_sum(shared_slots[spread(THREAD * TEAM)], sum_notes[THREAD * TEAM]);
+            group_sum sum = group_sum(shared_slots[spread(THREAD * TEAM)], sum_begins[THREAD * TEAM]);
             UNROLLED for (uint k = 1; k < TEAM; k++)
-                sum = joined(sum, group_sum(shared_slots[spread(THREAD * TEAM + k)], sum_notes[THREAD * TEAM + k]));
+                sum = joined(sum, group_sum(shared_slots[spread(THREAD * TEAM + k)], sum_begins[THREAD * TEAM + k]));
             team_slots[THREAD] = sum.acc;
-            window_notes[THREAD] = sum.note;
+            window_begins[THREAD] = sum.begins;
         }
         barrier();
         UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++)
@@ -233,9 +181,9 @@ void groups_once() {
     uint now = next_tile, last = NO_TILE; /* the tile to be added up, and the tile whose results are to be written */
     uvec4 x[TILE_VECTORS], last_x[TILE_VECTORS];
     acc_t before_vector[TILE_VECTORS]; /* of 'last', from its last head before the vector on, or all */
-    uint before_notes[TILE_VECTORS];
+    uint begun = 0;                    /* a bit for each vector: there is such a head */
     const acc_t base = base_of(wide(0));
-    group_sum before_window = group_sum(base, 0);
+    acc_t before_window = base;
     uint window = 0; /* the one that this comes before */
 
     while (now < tiles || last < tiles) {
@@ -293,58 +241,52 @@ void groups_once() {
             if (THREAD < TILE_VECTORS * (BLOCK / TEAM)) {
                 group_sum all = no_sum();
                 uint marks = 0;
-                GROUPS_BEFORE(SLOT_OF_TEAM, TEAM, NOTE_OF_VECTOR, MARK_VECTOR, all)
+                GROUPS_BEFORE(SLOT_OF_TEAM, TEAM, BEGINS_IN_VECTOR, all, marks)
                 team_sums[THREAD] = all.acc;
-                notes_of_teams[THREAD] = all.note;
+                team_begins[THREAD] = all.begins;
                 team_marks[THREAD] = marks;
             }
             barrier();
             if (THREAD < TILE_VECTORS) {
                 group_sum all = no_sum();
-                GROUPS_BEFORE(SLOT_OF_ROW, BLOCK / TEAM, NOTE_OF_TEAM, LEAVE_NOTE, all)
+                uint marks = 0;
+                GROUPS_BEFORE(SLOT_OF_ROW, BLOCK / TEAM, BEGINS_IN_TEAM, all, marks)
                 row_sums[THREAD] = all.acc;
-                row_notes[THREAD] = all.note;
+                row_begins[THREAD] = all.begins;
+                row_marks[THREAD] = marks;
             }
             barrier();
             if (THREAD == 0) {
-                group_sum sum = group_sum(row_sums[0], row_notes[0]);
+                group_sum sum = group_sum(row_sums[0], row_begins[0]);
                 UNROLLED for (uint v = 1; v < TILE_VECTORS; v++)
-                    sum = joined(sum, group_sum(row_sums[v], row_notes[v]));
+                    sum = joined(sum, group_sum(row_sums[v], row_begins[v]));
                 publish(now, sum);
             }
         }
         if (last < tiles) {
             const scan_tile t = tile_of_groups(last, low, high);
-            const group_sum before = look_back(last, base, before_window, window);
+            const acc_t before = look_back(last, base, before_window, window);
             const bool is_stored_whole = t.from == 0 && t.to == ONCE_LENGTH;
             const bool exchanging =
                 ANYWHERE && FILLS_VECTORS && !REVERSE && is_stored_whole && (t.out_at.x & 15u) != 0;
             uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
             for (uint v = 0; v < TILE_VECTORS && !is_stored_whole; v++) { /* likewise */
-                const uint note = before_notes[0];
                 give_some(t, v, last_x[0], HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD), base,
-                          combine(chosen(begins(note), base, before.acc), before_vector[0]),
-                          joined_notes(before.note, note) & BEGUN - 1u);
+                          combine(chosen((begun >> v & 1u) != 0, base, before), before_vector[0]));
                 UNROLLED for (uint u = 1; u < TILE_VECTORS; u++) {
                     last_x[u - 1] = last_x[u];
                     before_vector[u - 1] = before_vector[u];
-                    before_notes[u - 1] = before_notes[u];
                 }
             }
             if (is_stored_whole)
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
                 const uint heads = HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD);
-                acc_t run = combine(chosen(begins(before_notes[v]), base, before.acc), before_vector[v]);
-                uint count = joined_notes(before.note, before_notes[v]) & BEGUN - 1u; /* in the group */
+                acc_t run = combine(chosen((begun >> v & 1u) != 0, base, before), before_vector[v]);
                 uvec4 words = uvec4(0), first_words, words_before;
                 UNROLLED for (uint k = 0; k < VECTOR; k++) {
-                    const bool is_head = (heads >> k & 1u) != 0;
-                    run = chosen(is_head, base, run);
-                    count = is_head ? 0 : count;
+                    run = chosen((heads >> k & 1u) != 0, base, run);
                     const acc_t following = combine(run, LIFTED(last_x[v], k));
-                    const uvec2 bits =
-                        lower(INCLUSIVE ? following : run, wide_of(INCLUSIVE ? count + 1 : count), wide(0)).first;
-                    count++;
+                    const uvec2 bits = lower(INCLUSIVE ? following : run, wide(0), wide(0)).first;
                     const uint byte = PLACE_IN_VECTOR(k) << OUT_LOG, word = byte >> 2 & 3u;
                     if (OUT_LOG == 3) {
                         words[word] = bits.x;
@@ -380,15 +322,17 @@ void groups_once() {
         }
         if (now < tiles) {
             group_sum before_row = no_sum();
+            begun = 0;
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
-                const uint i = v * BLOCK + THREAD;
-                const group_sum in_row = group_sum(team_sums[i / TEAM], notes_of_teams[i / TEAM]);
-                const group_sum own =
-                    joined(joined(before_row, in_row), group_sum(tile_slots[spread(i)], note_in_team(i)));
+                const uint i = v * BLOCK + THREAD, team = THREAD / TEAM;
+                const group_sum in_row = group_sum(team_sums[i / TEAM], (row_marks[v] >> team & 1u) != 0);
+                const group_sum in_team =
+                    group_sum(tile_slots[spread(i)], (team_marks[i / TEAM] >> THREAD % TEAM & 1u) != 0);
+                const group_sum own = joined(joined(before_row, in_row), in_team);
                 last_x[v] = x[v];
                 before_vector[v] = own.acc;
-                before_notes[v] = own.note;
-                before_row = joined(before_row, group_sum(row_sums[v], row_notes[v]));
+                begun |= own.begins ? 1u << v : 0;
+                before_row = joined(before_row, group_sum(row_sums[v], row_begins[v]));
             }
         }
         last = now;

@@ -174,12 +174,10 @@ spanning spanning_of(uint tile) {
     wide from, to;
     if (tile >= p.chunks)
         return spanning(wide(0), 0);
-    const uint each = max(p_tiles_a_chunk, 1);
-    places_of(tile * each, (tile + 1) * each, tile + 1 == p.chunks, from, to);
+    places_of(tile, tile + 1, tile + 1 == p.chunks, from, to);
     if (from == wide(0) || !less(from, to))
         return spanning(wide(0), 0);
-    const wide start = plus(inspected_offset(minus(from, 1u)), lead_of_array());
-    return spanning(from, shifted_down(start, uint(findMSB(p.chunk))).x);
+    return spanning(from, shifted_down(inspected_offset(minus(from, 1u)), uint(findMSB(p.chunk))).x);
 }
 /* What tiles [first, end) leave. */
 acc_t join_leads(uint first, uint end) {
