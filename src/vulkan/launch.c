@@ -90,11 +90,13 @@ static VkPipeline kernel_of_tiles(const tally_vulkan_launch *l) {
 
 /* What tiles tell each other, and what lies beside it. */
 static void clear_tiles(const tally_vulkan_launch *l, const arguments *a, uint64_t begin, uint64_t words) {
+    enum { MOST_CLEARED = 16 /* words a thread; not tuned */ };
+    const uint64_t block = l->plan->device->block;
     arguments clear = *a;
     clear.tile_words = l->workspace + begin;
     clear.words = words;
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_TILES], &clear,
-                          least(divide_up(words, l->plan->device->block), l->cut->once_groups));
+    const uint64_t groups = most(l->cut->once_groups, words / (MOST_CLEARED * block));
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_TILES], &clear, least(divide_up(words, block), groups));
     tally_vulkan_then(l);
 }
 

@@ -1,7 +1,7 @@
-/* Scans by segments and by keys in one pass, as scan_once.comp has those of all values, and in its tiles. A bit for each
- * element that begins a group lies in shared memory, of the tile that is added up and of the one whose results are
- * written. A sum is that of the elements from the last such bit on, and travels with a note whether there is one. Sums
- * are added up in the order of their tiles, since where a group begins all before it is left out. */
+/* Scans by segments and by keys in one pass, in the way and the tiles of scan_once.comp. A bit for each element that
+ * begins a group lies in shared memory, of the tile that is added up and of the one whose results are written. A sum is
+ * that of the elements from the last such bit on, and travels with a flag that there is one. Sums are added up in the
+ * order of their tiles, since what comes before a group's begin is left out. Elements and results have 4 bytes or more. */
 #if SCANS_ONCE
 const uint BEGINS = 2 * SENT; /* beside SENT */
 
@@ -66,8 +66,8 @@ shared bool team_begins[TILE_VECTORS * BLOCK / TEAM], row_begins[TILE_VECTORS], 
 /* Of 16 bits, or as many as a vector has elements: those of the tile's vector i. */
 #define HEADS_OF_VECTOR(heads, i) (heads[(i) * VECTOR >> 5] >> ((i) * VECTOR & 31u) & (1u << VECTOR) - 1u)
 
-/* Replaces 'count' sums in shared memory by what comes before each, as SUM_BEFORE() does. 'begins_in(i)': number i has a
- * head; 'marks' receives a bit for each before which there is one. */
+/* Replaces 'count' sums in shared memory by what comes before each, as SUM_BEFORE() does. 'begins_in(i)' says whether
+ * number i has a head; 'marks' receives a bit for each before which there is one. */
 #define GROUPS_BEFORE(slot, count, begins_in, all, marks)                                                              \
     UNROLLED for (uint first = 0; first < count; first += TOGETHER) {                                                  \
         acc_t own[TOGETHER];                                                                                           \
@@ -130,7 +130,8 @@ acc_t after_window(acc_t base, acc_t before, uint k) {
     return combine(chosen(window_begins[k], base, before), team_slots[k]);
 }
 
-/* The sum of what comes before a tile in the group that goes on there; 'before_window' is that of 'window', and moves on. */
+/* The sum of what comes before a tile in the group that goes on there. 'before_window' is that of 'window'; both move on.
+ */
 acc_t look_back(uint tile, acc_t base, inout acc_t before_window, inout uint window) {
     const uint own_window = tile / WINDOW;
     bool is_there = false;
@@ -278,44 +279,45 @@ void groups_once() {
                     before_vector[u - 1] = before_vector[u];
                 }
             }
-            if (is_stored_whole)
-            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
-                const uint heads = HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD);
-                acc_t run = combine(chosen((begun >> v & 1u) != 0, base, before), before_vector[v]);
-                uvec4 words = uvec4(0), first_words, words_before;
-                UNROLLED for (uint k = 0; k < VECTOR; k++) {
-                    run = chosen((heads >> k & 1u) != 0, base, run);
-                    const acc_t following = combine(run, LIFTED(last_x[v], k));
-                    const uvec2 bits = lower(INCLUSIVE ? following : run, wide(0), wide(0)).first;
-                    const uint byte = PLACE_IN_VECTOR(k) << OUT_LOG, word = byte >> 2 & 3u;
-                    if (OUT_LOG == 3) {
-                        words[word] = bits.x;
-                        words[word + 1] = bits.y;
-                    } else {
-                        words[word] |= (OUT_LOG == 2 ? bits.x : bits.x & (256u << 8 * OUT_LOG) - 1u) << 8 * (byte & 3u);
+            if (is_stored_whole) {
+                UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
+                    const uint heads = HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD);
+                    acc_t run = combine(chosen((begun >> v & 1u) != 0, base, before), before_vector[v]);
+                    uvec4 words = uvec4(0), first_words, words_before;
+                    UNROLLED for (uint k = 0; k < VECTOR; k++) {
+                        run = chosen((heads >> k & 1u) != 0, base, run);
+                        const acc_t following = combine(run, LIFTED(last_x[v], k));
+                        const uvec2 bits = lower(INCLUSIVE ? following : run, wide(0), wide(0)).first;
+                        const uint byte = PLACE_IN_VECTOR(k) << OUT_LOG, word = byte >> 2 & 3u;
+                        if (OUT_LOG == 3) {
+                            words[word] = bits.x;
+                            words[word + 1] = bits.y;
+                        } else {
+                            words[word] |= bits.x; /* results have 4 bytes or more */
+                        }
+                        if ((k + 1 << OUT_LOG & 15u) == 0) {
+                            const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
+                            const address here = plus(t.out_at, 16 * place);
+                            if (!ANYWHERE)
+                                vectors_at(t.out_at).vector[place] = words;
+                            else if (!exchanging)
+                                store_results(here, words);
+                            else if (k << OUT_LOG < 16)
+                                first_words = words;
+                            else
+                                vectors_at(address(here.x & ~15u, here.y)).vector[0] =
+                                    straddling(words_before, words, 16 - (here.x & 15u));
+                            words_before = words;
+                            words = uvec4(0);
+                        }
+                        run = following;
                     }
-                    if ((k + 1 << OUT_LOG & 15u) == 0) {
-                        const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
-                        const address here = plus(t.out_at, 16 * place);
-                        if (!ANYWHERE)
-                            vectors_at(t.out_at).vector[place] = words;
-                        else if (!exchanging)
-                            store_results(here, words);
-                        else if (k << OUT_LOG < 16)
-                            first_words = words;
-                        else
-                            vectors_at(address(here.x & ~15u, here.y)).vector[0] =
-                                straddling(words_before, words, 16 - (here.x & 15u));
-                        words_before = words;
-                        words = uvec4(0);
-                    }
-                    run = following;
+                    const address at = plus(t.out_at, PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG));
+                    if (!FILLS_VECTORS)
+                        store_bytes(at, words, VECTOR << OUT_LOG);
+                    if (exchanging)
+                        exchange_whole(at, v, first_words, words_before, left_vector, first_of_tile);
                 }
-                const address at = plus(t.out_at, PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG));
-                if (!FILLS_VECTORS)
-                    store_bytes(at, words, VECTOR << OUT_LOG);
-                if (exchanging)
-                    exchange_whole(at, v, first_words, words_before, left_vector, first_of_tile);
             }
             if (exchanging)
                 store_ends(t.out_at, ONCE_LENGTH << OUT_LOG, first_of_tile, left_vector);
