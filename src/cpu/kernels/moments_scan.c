@@ -386,6 +386,7 @@ extern const tally_cpu_follow PASTE4(tally_cpu_follow, _, TALLY_LEVEL, )[TALLY_D
 
 extern tally_cpu_running_sums *const PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 extern tally_cpu_running_sums *const PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+extern tally_cpu_running_sums *const PASTE4(tally_cpu_real_sums, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 extern tally_cpu_integer_exps *const PASTE4(tally_cpu_integer_exps, _, TALLY_LEVEL, )[4];
 extern tally_cpu_integer_exps_of_columns *const PASTE4(tally_cpu_integer_exps_of_columns, _, TALLY_LEVEL, )[4];
@@ -413,6 +414,7 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
     .narrow = PASTE4(tally_cpu_narrow_scan, _, TALLY_LEVEL, ),
     .sums = PASTE4(tally_cpu_running_sums, _, TALLY_LEVEL, ),
     .wide_sums = PASTE4(tally_cpu_wide_sums, _, TALLY_LEVEL, ),
+    .real_sums = PASTE4(tally_cpu_real_sums, _, TALLY_LEVEL, ),
     .stream = PASTE4(tally_cpu_stream, _, TALLY_LEVEL, ),
     .trees = PASTE4(tally_cpu_trees, _, TALLY_LEVEL, ),
     .first_equal = PASTE4(tally_cpu_first_equal, _, TALLY_LEVEL, ),

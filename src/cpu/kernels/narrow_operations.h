@@ -47,7 +47,7 @@ ALWAYS_INLINE v_u8 read_part(const narrow_scan *s, const void *x, size_t n) {
  */
 ALWAYS_INLINE bool changes_nothing(const narrow_scan *s, v_u8 x, v_u8 before) {
     if (s->op == LARGER)
-        return !any_lane(s->bytes == 1 ? larger_lanes_u8(x, before) : larger_lanes_u16((v_u16)x, (v_u16)before));
+        return s->bytes == 1 ? !any_larger_u8(x, before) : !any_larger_u16((v_u16)x, (v_u16)before);
     return s->op == OR && !any_bit((v_u64)(x & ~before));
 }
 

@@ -124,29 +124,14 @@ ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V 
                                    : NAME(scan_steps_)(m, x, exclusive, false, before);
 }
 
-/* The lanes that change something: whose prefix differs from the value before the vector. Most vectors of a long scan
- * for the smallest element have none, and its loop then is a copy's. */
-ALWAYS_INLINE some_lanes NAME(changing_lanes_)(tally_monoid m, L_V x, L_V before) {
-    if (m == TALLY_MONOID_min)
-        return PASTE2(smaller_lanes_, LANE)(x, before);
-    if (m == TALLY_MONOID_max)
-        return PASTE2(larger_lanes_, LANE)(x, before);
-    return lanes_with_bits((v_u64)NAME(scan_combine_)(m, before, x) ^ (v_u64)before);
-}
+/* Whether a vector changes nothing: no prefix differs from the value before it. So it is with most vectors of a long
+ * scan for the smallest element, whose loop then is a copy's. */
 ALWAYS_INLINE bool NAME(is_settled_)(tally_monoid m, L_V x, L_V before) {
-    return !any_lane(NAME(changing_lanes_)(m, x, before));
-}
-/* Integers are combined first; floats might lose a NaN so. */
-ALWAYS_INLINE bool NAME(are_settled_)(tally_monoid m, const E_T *x, L_V before) {
-    const bool are_floats = (L_T)0.5 != 0;
-    L_V v = LOAD(x);
-    some_lanes changing = NAME(changing_lanes_)(m, v, before);
-    UNROLL_8 for (size_t k = 1; k < SETTLED_AT_ONCE; k++) {
-        const L_V next = LOAD(x + k * LANES);
-        changing |= NAME(changing_lanes_)(m, next, before);
-        v = NAME(scan_combine_)(m, v, next);
-    }
-    return !any_lane(are_floats ? changing : NAME(changing_lanes_)(m, v, before));
+    if (m == TALLY_MONOID_min)
+        return !PASTE2(any_smaller_, LANE)(x, before);
+    if (m == TALLY_MONOID_max)
+        return !PASTE2(any_larger_, LANE)(x, before);
+    return !any_bit((v_u64)NAME(scan_combine_)(m, before, x) ^ (v_u64)before);
 }
 
 #include "cpu/kernels/scan_vectors.h"

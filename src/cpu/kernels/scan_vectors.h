@@ -60,20 +60,10 @@ ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, NAME(blocks_function_) * 
         by_blocks(x + at, blocks, how.reverse, how.exclusive, &running, out + at);
         *before = running;
     }
-    const bool in_fours = vectors >= SETTLED_IN_FOURS;
     for (size_t k = in_blocks; k < vectors; k++) {
-        bool exclusive = how.exclusive;
-        if (SETTLES(m) && in_fours && vectors - k >= SETTLED_AT_ONCE) {
-            const size_t at = (how.reverse ? vectors - k - SETTLED_AT_ONCE : k) * LANES;
-            if (NAME(are_settled_)(m, x + at, *before)) {
-                UNROLL_8 for (size_t j = 0; j < SETTLED_AT_ONCE; j++)
-                    memcpy(out + at + j * LANES, before, sizeof *before);
-                k += SETTLED_AT_ONCE - 1;
-                continue;
-            }
-        }
-        const size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
+        size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
         L_V v = LOAD(x + i);
+        bool exclusive = how.exclusive;
         if (SETTLES(m)) { /* what follows is rare, and need not be there for either form */
             if (NAME(is_settled_)(m, v, *before)) {
                 memcpy(out + i, before, sizeof v);
