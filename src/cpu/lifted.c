@@ -215,7 +215,27 @@ static void scan_a_block(const tally_cpu_plan *plan, const void *x, const void *
 /* Bytes of results that are streamed at once; a multiple of 64 elements. */
 enum { STREAMED_BYTES = sizeof(uint64_t) * TALLY_CPU_LIFTED_BLOCK, SUMMED_AT_ONCE = 64 };
 
-/* Sums from elements to results: most of n elements, from where the scan begins. Returns how many. */
+/* The last elements, fewer than the kernel takes, with zeros behind them. Returns how many are done. */
+static uint64_t scan_last_sums(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
+                               tally_cpu_sums_options how, tally_cpu_lifted_block *block, uint64_t *before, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const uint64_t at = c->reverse ? SUMMED_AT_ONCE - n : 0;
+    memset(block->lifted, 0, SUMMED_AT_ONCE * c->in_bytes);
+    memcpy(tally_at_mutable(block->lifted, at, c->in_bytes), x, n * c->in_bytes);
+    if (y) {
+        memset(block->narrow, 0, SUMMED_AT_ONCE * c->in_bytes);
+        memcpy(tally_at_mutable(block->narrow, at, c->in_bytes), y, n * c->in_bytes);
+    }
+    if (plan->lifted.sums(block->lifted, y ? block->narrow : NULL, SUMMED_AT_ONCE, how, before, block->scanned) <
+        SUMMED_AT_ONCE)
+        return 0;
+    memcpy(out, tally_at(block->scanned, at, c->out_bytes), n * c->out_bytes);
+    return n;
+}
+
+/* Sums from elements to results, from where the scan begins. Returns how many are done: all, unless a sum is not
+ * finite.
+ */
 static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                           bool stream, tally_cpu_lifted_block *block, uint64_t *carry, void *out) {
     const tally_computation *c = &plan->base.computation;
@@ -243,6 +263,12 @@ static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void 
         done += some;
         if (count - some >= SUMMED_AT_ONCE) /* a sum is not finite */
             break;
+    }
+    const uint64_t last = n - done, first = c->reverse ? 0 : done;
+    if (last > 0 && last < SUMMED_AT_ONCE) {
+        how.index = (uint32_t)(index + first);
+        done += scan_last_sums(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), last, how, block,
+                               before, tally_at_mutable(out, first, c->out_bytes));
     }
     memcpy(parts, before, sizeof parts);
     parts[0] += parts[1];

@@ -395,10 +395,13 @@ ALWAYS_INLINE bool scan_groups_beside(const void *x, const uint64_t *bits, size_
             divide_later(larger_f64(m, (v_f64){0}), s.number, ddof, narrow, &tile[k], &by[k]);
         }
         end_tile(narrow, means, &s);
-        if (whole)
+        if (whole) {
             give_tile(tile, by, at, root, narrow, out);
-        else
-            give_some(tile, by, at, left, root, narrow, out);
+        } else { /* copies, as those whose address is known elsewhere are kept in memory */
+            v_f64 some[LANES], some_by[LANES];
+            UNROLL_8 for (size_t k = 0; k < LANES; k++) some[k] = tile[k], some_by[k] = by[k];
+            give_some(some, some_by, at, left, root, narrow, out);
+        }
         go_on(n, at);
     }
     return !any_bit((v_u64)(wrong != 0));
