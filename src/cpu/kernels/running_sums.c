@@ -213,7 +213,8 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
 #define SQUARE_SIGNED(v)   ((v_i64)_mm512_mul_epi32((__m512i)(v), (__m512i)(v)))
 #define SQUARE_UNSIGNED(v) ((v_i64)_mm512_mul_epu32((__m512i)(v), (__m512i)(v)))
 
-/* 'lifts': elements may be multiplied, or their magnitudes taken. 'apart': what has come since the last join is a sum
+/* 'lifts': elements may be squared or multiplied, or their magnitudes taken; else they are squared for roots, and a
+ * variable less stays in a register. 'apart': what has come since the last join is a sum
  * of its own, as results have all bits of a lane of floats. */
 #define DEFINE_WIDE_SUMS(name, tag, lane, out_tag, square, lifts, apart)                                               \
     static size_t name##_of_##tag(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before,    \
@@ -243,7 +244,7 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
             UNROLL_8 for (ptrdiff_t k = 0; k < AT_ONCE; k++) v[k] = load_##lane##_from_##tag(from + k * step);         \
             if (lifts && magnitudes)                                                                                   \
                 UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = abs_##lane(v[k]);                                 \
-            if (squares)                                                                                               \
+            if (lifts ? squares : result == TALLY_CPU_ROOTS)                                                           \
                 UNROLL_8 for (size_t k = 0; k < AT_ONCE; k++) v[k] = square(v[k]);                                     \
             if (lifts && multiplies) {                                                                                 \
                 const e_##tag *const factors = (const e_##tag *)((const char *)from + other);                          \
