@@ -121,7 +121,7 @@ static bool are_shorter(const tally_stretch *s, uint64_t length) {
  * and gathered: means of f32 in segments of 5, 60, 150 0.62, 0.54, 0.51 and 0.48, 0.46, 0.56, of f64 0.63, 0.55, 0.48
  * and 0.55, 0.54, 0.70.) */
 bool tally_stretch_gathers(const tally_cpu_plan *plan, const tally_stretch *s) {
-    enum { LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SPREAD = 60, WIDE_SPREAD = 120, SPREAD_BY_MASKS = 200 };
+    enum { LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SPREAD = 60, WIDE_SPREAD = 120, SPREAD_BY_MASKS = 350 };
     enum { MEANS = 120, WIDE_MEANS = 60 };
     const bool is_wide = plan->base.computation.out_bytes > sizeof(float);
     if (tally_cpu_scans_spread(plan))

@@ -268,6 +268,15 @@ ALWAYS_INLINE size_t next_head(const uint64_t *bits, size_t at) {
     return at * 64 + (size_t)__builtin_ctzll(bits[at]);
 }
 
+/* The last one before 'at'; there is one at 0. */
+ALWAYS_INLINE size_t head_before(const uint64_t *bits, size_t at) {
+    size_t i = at / 64;
+    uint64_t word = bits[i] & ((UINT64_C(1) << at % 64) - 1);
+    while (word == 0)
+        word = bits[--i];
+    return i * 64 + 63 - (size_t)__builtin_clzll(word);
+}
+
 /* The next heads of each lane from bit at[l] on, MARKED of them. */
 enum { MARKED = 64 };
 ALWAYS_INLINE v_u64 next_heads(const uint64_t *bits, const size_t *at) {
@@ -364,12 +373,72 @@ ALWAYS_INLINE void go_on(size_t n, size_t *at) {
         at[l] = at[l] + LANES < n ? at[l] + LANES : n;
 }
 
+/* Sums of elements from .. to - 1, of their distances from a shift. */
+ALWAYS_INLINE void sum_part(const void *x, size_t from, size_t to, double shift, bool narrow, double *sum,
+                            double *squares) {
+    v_f64 all = {0}, all_squares = {0};
+    *sum = *squares = 0;
+    for (; from + LANES <= to; from += LANES) {
+        const v_f64 v =
+            narrow ? load_f64_from_f32((const e_f32 *)x + from) : load_f64_from_f64((const e_f64 *)x + from);
+        all += v - shift;
+        all_squares = add_product_f64(all_squares, v - shift, v - shift);
+    }
+    for (; from < to; from++) {
+        const double d = (narrow ? (double)((const e_f32 *)x)[from] : ((const e_f64 *)x)[from]) - shift;
+        *sum += d;
+        *squares += d * d;
+    }
+    for (size_t l = 0; l < LANES; l++) {
+        *sum += all[l];
+        *squares += all_squares[l];
+    }
+}
+
+/* The sums that stretches from at[l] on begin with, of the elements of their first group that lie before them. Those of
+ * results that are not narrow have their mean as a shift, found first. */
+static __attribute__((noinline)) lane_sums begin_in_groups(const void *x, const uint64_t *bits, size_t n,
+                                                           const size_t *at, bool narrow, bool means) {
+    double shift[LANES] = {0}, sum[LANES] = {0}, squares[LANES] = {0}, number[LANES] = {0};
+    for (size_t l = 1; l < LANES; l++) {
+        if (at[l] == n || (bits[at[l] / 64] >> at[l] % 64 & 1))
+            continue;
+        const size_t first = head_before(bits, at[l]);
+        number[l] = (double)(at[l] - first);
+        if (!means)
+            shift[l] = narrow ? (double)((const e_f32 *)x)[first] : ((const e_f64 *)x)[first];
+        if (narrow) {
+            sum_part(x, first, at[l], shift[l], true, &sum[l], &squares[l]);
+            continue;
+        }
+        sum_part(x, first, at[l], shift[l], false, &sum[l], &squares[l]);
+        if (!means) {
+            shift[l] += sum[l] / number[l];
+            sum_part(x, first, at[l], shift[l], false, &sum[l], &squares[l]);
+        }
+    }
+    lane_sums s = {.still_open = ALL_OPEN};
+    memcpy(&s.shift, shift, sizeof shift);
+    memcpy(narrow ? &s.own : &s.sum, sum, sizeof sum);
+    memcpy(narrow ? &s.own_squares : &s.squares, squares, sizeof squares);
+    memcpy(&s.number, number, sizeof number);
+    s.rebased_at = larger_f64(2 * s.number, (v_f64){0} + REBASED);
+    return s;
+}
+
+/* Stretches are as long as each other, whole tiles but for the last ones. (Cut where groups begin the longest one had
+ * 1.5 times as many as others in groups of some 100: variances of f32 in segments of 100 0.59 ns an element so, 0.44
+ * now.) */
 ALWAYS_INLINE bool scan_groups_beside(const void *x, const uint64_t *bits, size_t n, double ddof, bool root,
                                       bool narrow, bool means, void *out) {
-    size_t at[LANES + 1], ends[LANES], left[LANES] = {0}, shortest;
-    const size_t longest = cut_at_heads(bits, n, at, &shortest);
-    memcpy(ends, at + 1, sizeof ends);
-    lane_sums s = {.rebased_at = (v_f64){0} + REBASED, .still_open = ALL_OPEN};
+    const size_t longest = ((n + LANES - 1) / LANES + LANES - 1) / LANES * LANES;
+    size_t at[LANES], ends[LANES], left[LANES] = {0};
+    for (size_t l = 0; l < LANES; l++) {
+        at[l] = l * longest < n ? l * longest : n;
+        ends[l] = (l + 1) * longest < n ? (l + 1) * longest : n;
+    }
+    const size_t shortest = ends[LANES - 1] - at[LANES - 1];
+    lane_sums s = begin_in_groups(x, bits, n, at, narrow, means);
     v_f64 wrong = {0};
     v_u64 heads = {0};
     for (size_t r = 0; r < longest; r += LANES) {
