@@ -115,14 +115,14 @@ static bool are_shorter(const tally_stretch *s, uint64_t length) {
     return s->boundaries > (s->end - s->begin) / length;
 }
 
-/* (Zen 5, ns an element alone and gathered: deviations of f32 in segments of 160, exponential 0.80 and 0.76, of 220
- * 0.76 and 0.72, of f64 1.12 and 1.11, 0.94 and 1.05; with AVX2 of f32 of 60 1.78 and 1.67, of 100 1.39 and 1.67, of
+/* (Zen 5, ns an element alone and gathered: variances of f32 in segments of 350 and 700, exponential 0.53 and 0.50, 0.46
+ * and 0.51, of f64 0.65 and 0.65, 0.53 and 0.70; with AVX2 of f32 of 60 1.78 and 1.67, of 100 1.39 and 1.67, of
  * f64 of 100 1.86 and 1.72, of 200 1.42 and 1.81; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0. With marks
- * and gathered: means of f32 in segments of 5, 60, 150 0.62, 0.54, 0.51 and 0.48, 0.46, 0.56, of f64 0.63, 0.55, 0.48
- * and 0.55, 0.54, 0.70.) */
+ * and gathered: means of f32 in segments of 50, 150, 250 0.45, 0.50, 0.47 and 0.40, 0.42, 0.42, of f64 0.55, 0.49, 0.43
+ * and 0.47, 0.48, 0.48.) */
 bool tally_stretch_gathers(const tally_cpu_plan *plan, const tally_stretch *s) {
     enum { LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SPREAD = 60, WIDE_SPREAD = 120, SPREAD_BY_MASKS = 350 };
-    enum { MEANS = 120, WIDE_MEANS = 60 };
+    enum { MEANS = 350, WIDE_MEANS = 160 };
     const bool is_wide = plan->base.computation.out_bytes > sizeof(float);
     if (tally_cpu_scans_spread(plan))
         return are_shorter(s, tally_cpu_has_masks(plan) ? SPREAD_BY_MASKS : is_wide ? WIDE_SPREAD : SPREAD);
