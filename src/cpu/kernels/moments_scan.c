@@ -7,7 +7,7 @@
  * bits can spare ten. */
 #include <math.h>
 
-#include "cpu/kernels/moments_beside.h"
+#include "cpu/kernels/moments_groups.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
