@@ -96,25 +96,22 @@ ALWAYS_INLINE void go_on(size_t n, size_t *at) {
         at[l] = at[l] + LANES < n ? at[l] + LANES : n;
 }
 
-/* Sums of elements from .. to - 1, of their distances from a shift. */
-ALWAYS_INLINE void sum_part(const void *x, size_t from, size_t to, double shift, bool narrow, double *sum,
-                            double *squares) {
+/* Sums of elements from .. to - 1, of their distances from a shift. Not inlined, for size. */
+static __attribute__((noinline)) void sum_part(const void *x, size_t from, size_t to, double shift, bool narrow,
+                                               double *sum, double *squares) {
     v_f64 all = {0}, all_squares = {0};
-    *sum = *squares = 0;
     for (; from + LANES <= to; from += LANES) {
-        const v_f64 v =
-            narrow ? load_f64_from_f32((const e_f32 *)x + from) : load_f64_from_f64((const e_f64 *)x + from);
-        all += v - shift;
-        all_squares = add_product_f64(all_squares, v - shift, v - shift);
+        const v_f64 d =
+            (narrow ? load_f64_from_f32((const e_f32 *)x + from) : load_f64_from_f64((const e_f64 *)x + from)) - shift;
+        all += d;
+        all_squares = add_product_f64(all_squares, d, d);
     }
-    for (; from < to; from++) {
+    *sum = sums_up_to(all)[LANES - 1];
+    *squares = sums_up_to(all_squares)[LANES - 1];
+    ROLLED for (; from < to; from++) {
         const double d = (narrow ? (double)((const e_f32 *)x)[from] : ((const e_f64 *)x)[from]) - shift;
         *sum += d;
         *squares += d * d;
-    }
-    for (size_t l = 0; l < LANES; l++) {
-        *sum += all[l];
-        *squares += all_squares[l];
     }
 }
 
@@ -130,14 +127,9 @@ static __attribute__((noinline)) lane_sums begin_in_groups(const void *x, const 
         number[l] = (double)(at[l] - first);
         if (!means)
             shift[l] = narrow ? (double)((const e_f32 *)x)[first] : ((const e_f64 *)x)[first];
-        if (narrow) {
-            sum_part(x, first, at[l], shift[l], true, &sum[l], &squares[l]);
-            continue;
-        }
-        sum_part(x, first, at[l], shift[l], false, &sum[l], &squares[l]);
-        if (!means) {
-            shift[l] += sum[l] / number[l];
-            sum_part(x, first, at[l], shift[l], false, &sum[l], &squares[l]);
+        for (int pass = 0; pass < (narrow || means ? 1 : 2); pass++) {
+            shift[l] += sum[l] / number[l]; /* 0 before the first pass */
+            sum_part(x, first, at[l], shift[l], narrow, &sum[l], &squares[l]);
         }
     }
     lane_sums s = {.still_open = ALL_OPEN};
