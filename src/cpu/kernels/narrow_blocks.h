@@ -6,8 +6,6 @@
  * A block's results are made after the next one has begun: the processor would wait some 60 cycles for what comes
  * before its 16 bytes. (Cycles a vector, exclusive or of u8 and sums of u16: 8.3 and 7.4 one vector after the
  * other, 7.3 and 5.5 in blocks without that, 4.4 and 4.2 so; exclusive 9.6 and 4.4.) */
-#define UNROLL_16 _Pragma("GCC unroll 16")
-
 enum { SIXTEEN = 16, BLOCK_BYTES = SIXTEEN * VECTOR_BYTES, LEAST_BLOCKS = 3 };
 
 /* Element k of 16 bytes of v[j] becomes number j of v[k]. Interleaving halves does so if it is done as often as the
