@@ -377,7 +377,8 @@ inline int arriving_summers(const scan_args &p) {
 }
 
 inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
-    const int team = summing_team(), thread = summing_thread(), lane = thread % WARP;
+    const int team = summing_team(), thread = summing_thread();
+    [[maybe_unused]] const int lane = thread % WARP; /* tiles of terms do without */
     int in_turn = 0;
     uint32 wave = team;
     place here = {0, 0};
