@@ -90,13 +90,13 @@ ALWAYS_INLINE v_u8 scan_parts(const narrow_scan *s, const char *x, size_t blocks
 }
 
 /* Sums and exclusive ors: other operations mostly change nothing. Returns what comes behind the blocks. */
-static __attribute__((noinline)) v_u8 scan_narrow_blocks(const narrow_scan *s, const char *x, size_t blocks,
-                                                         v_u8 before, char *out) {
-    if (s->bytes == 1 && s->op == ADD)
-        return scan_parts(&(narrow_scan){ADD, 1, false, s->exclusive, {0}}, x, blocks, before, out);
-    if (s->bytes == 1)
-        return scan_parts(&(narrow_scan){XOR, 1, false, s->exclusive, {0}}, x, blocks, before, out);
-    if (s->op == ADD)
-        return scan_parts(&(narrow_scan){ADD, 2, false, s->exclusive, {0}}, x, blocks, before, out);
-    return scan_parts(&(narrow_scan){XOR, 2, false, s->exclusive, {0}}, x, blocks, before, out);
+static __attribute__((noinline)) v_u8 scan_narrow_blocks(operation op, size_t bytes, bool exclusive, const char *x,
+                                                         size_t blocks, v_u8 before, char *out) {
+    if (bytes == 1 && op == ADD)
+        return scan_parts(&(narrow_scan){ADD, 1, false, exclusive, {0}}, x, blocks, before, out);
+    if (bytes == 1)
+        return scan_parts(&(narrow_scan){XOR, 1, false, exclusive, {0}}, x, blocks, before, out);
+    if (op == ADD)
+        return scan_parts(&(narrow_scan){ADD, 2, false, exclusive, {0}}, x, blocks, before, out);
+    return scan_parts(&(narrow_scan){XOR, 2, false, exclusive, {0}}, x, blocks, before, out);
 }

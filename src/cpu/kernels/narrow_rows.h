@@ -40,7 +40,7 @@ ALWAYS_INLINE void scan_rows(const narrow_scan *s, const char *x, size_t rows, s
         else
             for (size_t r = 0; r < block; r++) {
                 v_u8 before = start;
-                scan_bytes(s, x + (done + r) * row, row, &before, to + r * row);
+                scan_each_vector(s, x + (done + r) * row, row, &before, to + r * row);
             }
         if (how.stream)
             stream_bytes(out + done * row, buffer, block * row);
