@@ -36,7 +36,8 @@ inline record fold_entries(const entry *entries, uint32 first, uint32 end) {
     return fold_lanes(at < end ? few.get(0) : record::nothing());
 }
 
-/* The same of any number of them, one batch after the other. The sum is written, since meanwhile it takes no registers. */
+/* The same of any number of them, one batch after the other. The sum is written, since so it takes no registers
+ * meanwhile. */
 inline void fold_all(record *to, const entry *entries, uint32 first, uint32 end) {
 #pragma unroll 1
     for (uint32 at = first; at < end; at += WARP) {

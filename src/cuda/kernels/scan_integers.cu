@@ -84,7 +84,8 @@ inline bool finish_integers(scratch &s, const scan_args &p, const tile &t, const
             const double x = above_2_52((int32)value_of(items[k]));
             double keeps = 1;
             if (decltype(way)::VALUE) {
-                /* A head's distance is 0, and it forgets what was before it. To multiply by 0 takes less than to select. */
+                /* A head's distance is 0, and it forgets what was before it. To multiply by 0 takes less than to
+                 * select. */
                 const bool is_head = mine.heads >> k & 1;
                 origin = is_head ? x : origin;
                 keeps = is_head ? 0 : 1;

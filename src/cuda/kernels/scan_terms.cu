@@ -392,7 +392,8 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #if VARIES_IN_FLOATS
     if (there) {
         magnitudes seen;
-        const float_moments part = moments_of_part(vectors, heads ? highest_bit(heads) : absent, absent + there, absent, &seen);
+        const float_moments part =
+            moments_of_part(vectors, heads ? highest_bit(heads) : absent, absent + there, absent, &seen);
         is_astray = seen.are_wrong();
         r = heads ? part.origin : r;
         (powers &)mine = part.from(r);

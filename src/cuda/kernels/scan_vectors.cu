@@ -1,9 +1,9 @@
 /* A thread's stretch of floats whose results are as wide, so that they take the place of its vectors: it goes through
  * them a vector at a time and needs no register for each element.
  *
- * Variances of narrow floats by groups are floats within a thread (VARIES_IN_FLOATS), because a conversion to a double takes as long as
- * four additions, and 40 elements are few: each vector's squares are about a number near its mean, so few bits cancel. Sums
- * of threads and of tiles are doubles. */
+ * Variances of narrow floats by groups are floats within a thread (VARIES_IN_FLOATS), because a conversion to a double
+ * takes as long as four additions. A vector's squares are about one of its elements, or about the mean before it, so at
+ * most 3 of 24 bits cancel. Sums of threads and of tiles are doubles. */
 #if TAKES_VECTORS
 enum { A_VECTOR = 16 / sizeof(in_t), VECTORS = ITEMS / A_VECTOR, VECTORS_AT_ONCE = A_VECTOR < 8 ? 2 : 1 };
 
@@ -137,8 +137,9 @@ struct magnitudes {
 /* Whether that is so of what precedes a tile. */
 inline bool holds_in_floats(const acc_t &sum) {
     const double mean = absolute(sum.a1);
-    return !IS_BF16 || is_nan(sum.a3) || sum.a0 == 0 ||
-           (mean <= MOST_IN_FLOATS && (sum.a3 == 0 ? mean == 0 || mean >= LEAST_IN_FLOATS : sum.a3 >= 0x1p-110 && sum.a3 <= 0x1p126));
+    const bool holds_mean = mean <= MOST_IN_FLOATS && (sum.a3 != 0 || mean == 0 || mean >= LEAST_IN_FLOATS),
+               holds_squares = sum.a3 == 0 || (sum.a3 >= 0x1p-110 && sum.a3 <= 0x1p126);
+    return !IS_BF16 || is_nan(sum.a3) || sum.a0 == 0 || (holds_mean && holds_squares);
 }
 
 /* The squares of elements about their mean, which lies at origin + mean. The first one is the origin. */
