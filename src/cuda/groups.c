@@ -34,7 +34,9 @@ enum {
 
     SMALL_TILES = 8, /* a processor at most */
 
-    PARTS_TILES = 8, /* a processor at least, of tile_parts.cu */
+    /* a processor at least, of tile_parts.cu: std of 8 million u32, 15 a processor, took 26 us on an H200, and 38 by
+     * warps; less was not measured */
+    PARTS_TILES = 8,
 
     /* segments of which a block has a piece */
     MOST_LONG_SEGMENTS = 2048,

@@ -340,6 +340,7 @@ struct tile_ends {
 };
 #endif
 
+#if !HAS_PARTS
 /* The segment that began in an earlier tile, if it ends in this one and there is no last launch. 'own' is called for what
  * the tile has of it. */
 template <class Own> inline void end_open(const groups_args &p, uint64 number, const tile_groups &g, Own own) {
@@ -351,6 +352,7 @@ template <class Own> inline void end_open(const groups_args &p, uint64 number, c
     else if (threadIdx.x < WARP)
         end_handed<WARP>(p, number, g.from - 1, start, end, own());
 }
+#endif
 
 /* Finds the first segments of a tile and of the next one, before others have: half of the block each. A round takes as
  * long as a load, so each thread has two under way. The offsets may be bad. */

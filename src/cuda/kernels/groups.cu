@@ -69,7 +69,7 @@ inline bool ends_stand(const groups_args &p) {
     return !p.checks_alone && !p.is_apart && p.speculative < p.tiles;
 }
 
-constexpr uint32 HANDED_AT_ONCE = sizeof(acc_t) <= 8 ? 4 : sizeof(acc_t) <= 16 ? 2 : 1;
+[[maybe_unused]] constexpr uint32 HANDED_AT_ONCE = sizeof(acc_t) <= 8 ? 4 : sizeof(acc_t) <= 16 ? 2 : 1;
 enum { HANDED_OF_WARP = 2 * WARP /* parts that a warp folds; more are the block's */ };
 
 /* The segment [start, end) began in an earlier tile, and tile 'number' has 'own' of it: its result, of the parts that the
