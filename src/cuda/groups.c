@@ -34,9 +34,7 @@ enum {
 
     SMALL_TILES = 8, /* a processor at most */
 
-    /* a processor at least, of tile_parts.cu, where a lane goes over a segment: sums of 900,000 f64 took 13.1 us that
-     * way on an H200, and 11.6 by heads */
-    PARTS_TILES = 16,
+    PARTS_TILES = 8, /* a processor at least, of tile_parts.cu */
 
     /* segments of which a block has a piece */
     MOST_LONG_SEGMENTS = 2048,
@@ -48,37 +46,42 @@ enum {
 
     /* runs that wait for the second of two launches. Where 10 MB wait, of a million f64 in runs of 1.5, sums took 21.8
      * us on an H200, and 18.4 in three launches; std of 350,000 f64 in runs of 90 12.0 and 15.7. */
-    APART = 4 << 20,       /* bytes at most */
-    APART_ROOM = 40 << 20, /* bytes of the workspace for them at most */
-    APART_TURNS = 2,       /* tiles for each that is resident */
+    APART = 4 << 20, /* bytes at most, which the workspace has room for */
+    APART_TURNS = 2, /* tiles for each that is resident */
 
     /* segments whose results wait for the last launch */
     APART_TILES = 16, /* a processor at most */
     APART_MEAN = 8,   /* elements of a segment at least */
 
-    /* segments that each block checks by itself: then two launches are enough */
+    /* segments that each block checks by itself: then one launch is enough, in which tiles hand over their parts */
     MOST_ALONE = 1024,
     ALL_ALONE = 5 << 19, /* by all blocks together */
 };
 
 /* ---- cutting ---- */
 
-static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+static void cut_for_blocks(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
+    const bool are_others = cut->folds.are_parts || cut->folds.are_pieces || cut->folds.are_merged;
+    cut->folds.hand_over = shape->groups <= MOST_ALONE && !are_others &&
+                           !(cut->folds.are_long && sizes->slot_bytes > TALLY_CUDA_MOST_LONG_HANDED);
+    if (cut->folds.hand_over)
+        cut->handed = tally_cuda_place(cut, tiles * sizes->handed_bytes);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->first = tally_cuda_place(cut, (tiles + TO_TELL) * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
 }
 
 static void cut_for_long(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                         uint64_t elements, tally_cuda_cut *cut) {
+                         const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t elements = shape->extent;
     uint64_t bytes = MOST_LONG;
     while (bytes > LEAST_LONG && elements * c->in_bytes / bytes < (uint64_t)device->multiprocessors * LONG_TILES)
         bytes /= 2;
     cut->folds.are_long = true;
     cut->folds.tile = bytes / c->in_bytes;
     cut->folds.tiles = cut->folds.chunks = most(1, divide_up(elements, cut->folds.tile));
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
 }
 
 /* Whether the last launch may be the first to hear whether offsets are good. */
@@ -99,15 +102,15 @@ static void cut_apart(const tally_cuda_device *device, const tally_computation *
 }
 
 /* Small tiles, as long as all of them are resident. */
-static bool cut_small_segments(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t elements,
+static bool cut_small_segments(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
                                tally_cuda_cut *cut) {
-    const uint64_t tiles = sizes->small_fold_tile ? divide_up(elements, sizes->small_fold_tile) : 0;
+    const uint64_t tiles = sizes->small_fold_tile ? divide_up(shape->extent, sizes->small_fold_tile) : 0;
     if (!tiles || tiles > (uint64_t)device->multiprocessors * SMALL_TILES)
         return false;
     cut->folds.are_small = true;
     cut->folds.tile = sizes->small_fold_tile;
     cut->folds.tiles = cut->folds.chunks = tiles;
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
     return true;
 }
 
@@ -120,7 +123,7 @@ static bool cut_parts(const tally_cuda_device *device, const tally_cuda_sizes *s
     cut->folds.are_parts = true;
     cut->folds.tile = sizes->parts_tile;
     cut->folds.tiles = cut->folds.chunks = tiles;
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
     return true;
 }
 
@@ -137,7 +140,7 @@ static bool cut_pieces(const tally_cuda_device *device, const tally_computation 
     cut->folds.are_pieces = true;
     cut->folds.tile = piece;
     cut->folds.tiles = cut->folds.chunks = shape->groups + shape->extent / piece + 1;
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
     return true;
 }
 
@@ -150,25 +153,32 @@ static void cut_for_merged(const tally_cuda_sizes *sizes, const tally_shape *sha
     cut->folds.are_merged = true;
     cut->folds.tile = sizes->merged_tile;
     cut->folds.tiles = cut->folds.chunks = divide_up(shape->extent + shape->groups, cut->folds.tile);
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
     cut->bits = tally_cuda_place(cut, cut->folds.tiles * cut->folds.tile / 8 + 16);
 }
 
-/* The bytes of what waits of so many runs. */
-static uint64_t apart_bytes(const tally_computation *c, uint64_t runs) {
-    return runs * (c->out_bytes * c->per_result + c->index_bytes);
+/* The most runs that may wait, a power of two: whatever the counter of apart_runs.cu has at first, what waits then
+ * takes places one after the other in a ring. */
+static uint64_t most_apart(const tally_computation *c, uint64_t elements) {
+    uint64_t runs = 1;
+    while (runs < elements && 2 * runs * (c->out_bytes * c->per_result + c->index_bytes) <= APART)
+        runs *= 2;
+    return runs;
 }
 
-/* Small tiles in two launches, if they are few, and if there is room for what waits of a run for each element. */
+/* Small tiles in two launches, if they are few. */
 static void cut_apart_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                            uint64_t elements, tally_cuda_cut *cut) {
     const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
     const uint64_t resident = (uint64_t)device->multiprocessors * sizes->fold_blocks;
-    if (c->is_sized || tiles > resident * APART_TURNS || apart_bytes(c, elements) > APART_ROOM)
+    if (c->is_sized || tiles > resident * APART_TURNS)
         return;
     cut->folds.apart_tiles = tiles;
-    cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
-    cut->keys = tally_cuda_place(cut, elements * c->index_bytes);
+    cut->folds.apart_runs = most_apart(c, elements);
+    const uint64_t places =
+        cut->folds.apart_runs + sizes->small_fold_tile; /* the last tile of a turn may reach over it */
+    cut->apart = tally_cuda_place(cut, places * c->out_bytes * c->per_result);
+    cut->keys = tally_cuda_place(cut, places * c->index_bytes);
 }
 
 /* What waves need comes first, for they clear it. */
@@ -233,11 +243,15 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         return;
     else if (are_short(sizes, shape))
         cut_for_merged(sizes, shape, cut);
-    else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
-        cut_for_long(device, c, sizes, shape->extent, cut);
     else {
-        if (!cut_parts(device, sizes, shape, cut) && !cut_small_segments(device, sizes, shape->extent, cut))
-            cut_for_blocks(sizes, cut);
+        const bool are_long = sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean;
+        const bool are_parts = (!are_long || c->monoid == TALLY_MONOID_moments) && cut_parts(device, sizes, shape, cut);
+        if (are_long && !are_parts) {
+            cut_for_long(device, c, sizes, shape, cut);
+            return;
+        }
+        if (!are_parts && !cut_small_segments(device, sizes, shape, cut))
+            cut_for_blocks(sizes, shape, cut);
         cut_apart(device, c, shape, cut);
     }
 }
@@ -335,7 +349,9 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
-    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    const uint64_t resident =
+        (uint64_t)l->plan->device->multiprocessors * (cut->folds.are_parts ? sizes->parts_blocks : sizes->fold_blocks);
     const bool is_speculative = (folds <= resident || l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES) &&
                                 args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
     args.tiles = cut->folds.tiles;
@@ -352,7 +368,9 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     args.check_while_running = while_running;
     tally_status status = TALLY_OK;
     tally_cuda_grid grid = {.x = 1, .threads = 1};
-    if (!args.checks_alone) {
+    if (args.checks_alone) {
+        args.handed = cut->folds.hand_over ? l->workspace + cut->handed : 0;
+    } else {
         status = tally_cuda_enqueue(l, k->clear_control, grid, &args, "clearing the workspace");
         grid = (tally_cuda_grid){.x = blocks_for(l, most(args.segments / LOOKS, args.tiles)),
                                  .threads = TALLY_CUDA_FOLD_BLOCK,
@@ -365,7 +383,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
                              .starts_early = !args.checks_alone};
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, kernel_of_tiles(l), grid, &args, "launching a reduction of segments");
-    if (status == TALLY_OK)
+    if (status == TALLY_OK && !args.handed)
         status = start_fold_cuts(
             l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, args.segments / WRITES)), &args);
     return status;
@@ -442,10 +460,11 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
         grid.cluster = cut->folds.few > 1 ? cut->folds.few : 0;
         return tally_cuda_enqueue(l, k->fold_few_runs, grid, &args, "launching a reduction of few elements by keys");
     }
-    if (cut->folds.apart_tiles && apart_bytes(c, least(args.room, args.n)) <= APART) {
+    if (cut->folds.apart_tiles && least(args.room, args.n) <= cut->folds.apart_runs) {
         grid.x = args.tiles = args.chunks = cut->folds.apart_tiles;
         args.apart = l->workspace + cut->apart;
         args.apart_keys = l->workspace + cut->keys;
+        args.apart_runs = (uint32_t)cut->folds.apart_runs;
         tally_status status = tally_cuda_enqueue(l, k->fold_runs_apart, grid, &args, "launching a reduction of runs");
         grid.x = divide_up(args.tiles, TALLY_CUDA_FOLD_BLOCK / 32);
         if (status == TALLY_OK)

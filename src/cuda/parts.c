@@ -33,11 +33,11 @@ static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cud
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
 #define COLUMNS tally_cuda_kernels_partials, tally_cuda_kernels_columns
+#define LONG_COLUMNS                                                                                                   \
+    COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_hand_over, tally_cuda_kernels_fold_columns
 
-static const char *const columns[] = {COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_fold_columns,
-                                      entry_fold_columns, NULL};
-static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_columns,
-                                             tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
+static const char *const columns[] = {LONG_COLUMNS, entry_fold_columns, NULL};
+static const char *const single_columns[] = {LONG_COLUMNS, entry_fold_single_columns, NULL};
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 static const char *const thin_columns[] = {COLUMNS,
                                            tally_cuda_kernels_column_partials,
@@ -48,12 +48,12 @@ static const char *const thin_columns[] = {COLUMNS,
 
 /* ---- reductions by segments and keys ---- */
 
-#define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
+#define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_hand_over, tally_cuda_kernels_groups
 #define RUNS   GROUPS, tally_cuda_kernels_runs
 #define GROUP_TILES                                                                                                    \
     tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
         tally_cuda_kernels_tile_sums
-#define RUN_TILES GROUP_TILES, tally_cuda_kernels_run_tiles
+#define RUN_TILES GROUP_TILES, tally_cuda_kernels_tile_parts, tally_cuda_kernels_run_tiles
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 #define SEGMENTS_OF_TILES                                                                                              \
@@ -147,6 +147,7 @@ static const char *const scan_of_places[] = {TILES, tally_cuda_kernels_scan_plac
 static const char *const scan_of_terms[] = {TILES,
                                             tally_cuda_kernels_scan_integers,
                                             tally_cuda_kernels_scan_sum,
+                                            tally_cuda_kernels_scan_vectors,
                                             tally_cuda_kernels_scan_terms,
                                             tally_cuda_kernels_scan,
                                             NULL};
@@ -161,8 +162,8 @@ static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL
 #define ONE_WAVE_WORDS                                                                                                 \
     ONE_WAVE_TILES, tally_cuda_kernels_scan_words, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 #define ONE_WAVE_TERMS                                                                                                 \
-    ONE_WAVE_TILES, tally_cuda_kernels_scan_integers, tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan_one_wave, \
-        entry_scan_one_wave
+    ONE_WAVE_TILES, tally_cuda_kernels_scan_integers, tally_cuda_kernels_scan_vectors, tally_cuda_kernels_scan_terms,  \
+        tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 
 static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
 static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
@@ -182,6 +183,7 @@ static const char *const terms_of_others[] = {ONE_WAVE_TERMS, tally_cuda_kernels
 static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
                                          ONE_WAVE_TILES,
                                          tally_cuda_kernels_scan_integers,
+                                         tally_cuda_kernels_scan_vectors,
                                          tally_cuda_kernels_scan_terms,
                                          tally_cuda_kernels_scan_one_wave,
                                          entry_scan_small_wave,
@@ -191,8 +193,8 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
     tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over,                        \
         tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch, \
         tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_integers,                \
-        tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors,       \
-        tally_cuda_kernels_scan_look_back
+        tally_cuda_kernels_scan_vectors, tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms,            \
+        tally_cuda_kernels_look_back_vectors, tally_cuda_kernels_scan_look_back
 
 static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
 static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,
@@ -209,11 +211,16 @@ static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally
                                      tally_cuda_kernels_scan_narrow, NULL};
 
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_lane_words,
-                                            tally_cuda_kernels_scan_thin, NULL};
+                                            tally_cuda_kernels_packed_scans, tally_cuda_kernels_scan_thin, NULL};
 static const char *const scan_of_few[] = {tally_cuda_kernels_scan_few, NULL};
 
-static const char *const tall[] = {tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_strands,
-                                   tally_cuda_kernels_scan_tall, NULL};
+static const char *const tall[] = {tally_cuda_kernels_pipeline,
+                                   tally_cuda_kernels_waves,
+                                   tally_cuda_kernels_strands,
+                                   tally_cuda_kernels_packed_scans,
+                                   tally_cuda_kernels_tall_tiles,
+                                   tally_cuda_kernels_scan_tall,
+                                   NULL};
 
 static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns, NULL};
 

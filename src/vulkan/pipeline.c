@@ -155,7 +155,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
         (c->exact || becomes_double) && (c->desc.in == TALLY_F64 ? device->keeps_f64 : device->keeps_f32);
     /* Keeping subnormal f16 makes a sum of f32 take 259 us instead of 251 on an H200. */
     choices.constant[KEEPS_HALVES] = device->keeps_f16 && c->desc.in == TALLY_F16;
-    if (kernel == TALLY_VULKAN_SCAN_ONCE)
+    if (kernel == TALLY_VULKAN_SCAN_ONCE || kernel == TALLY_VULKAN_GROUPS_ONCE)
         choices.constant[VECTORS] =
             tally_vulkan_once_vectors(tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c)));
     choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE || device->is_software;

@@ -438,9 +438,10 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
 #if FIRST_BY_MARKS
-            if (p.entries && turn == 0)
-                give_away(first_wave(p.entries)->sums() + blockIdx.x, widen(sum));
-            else
+            if (p.entries && turn == 0) {
+                if (blockIdx.x + 1 < p.tiles) /* else nobody waits for it, and it might come after all has been wiped */
+                    give_away(first_wave(p.entries)->sums() + blockIdx.x, widen(sum));
+            } else
 #endif
             if (p.tiles > 1 && p.entries)
                 publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
