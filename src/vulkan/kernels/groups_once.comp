@@ -105,7 +105,7 @@ void give_some(scan_tile t, uint v, uvec4 x, uint heads, acc_t base, acc_t run) 
         const uint logical = first + k, place = REVERSE ? ONCE_LENGTH - 1 - logical : logical;
         if ((heads >> k & 1u) != 0)
             run = base;
-        const acc_t following = combine(run, lift_bits(pick(x, PLACE_IN_VECTOR(k), IN_LOG), uvec2(0), wide(0)));
+        const acc_t following = combine(run, acc_of(lift_bits(pick(x, PLACE_IN_VECTOR(k), IN_LOG), uvec2(0), wide(0))));
         if (logical >= t.from && logical < t.to)
             store_bits(plus(t.out_at, place << OUT_LOG), OUT_LOG,
                        lower(INCLUSIVE ? following : run, wide(0), wide(0)).first);
