@@ -9,8 +9,8 @@
 enum { MOST = 40000, LONG = 1100000 };
 
 static tally_device *cpu, *gpu;
-/* On a GPU nearly each round compiles three kernels for its own types and form: 270 of 100 rounds, which did not end in 100
- * s beside ten other tests. In software types and form are arguments, and few kernels serve all. */
+/* On a GPU nearly each round compiles three kernels for its own types and form: 270 of 100 rounds, which did not end in
+ * 100 s beside ten other tests. In software types and form are arguments, and few kernels serve all. */
 enum { ROUNDS = 100, ROUNDS_ON_GPU = 30 };
 static uint64_t rounds;
 

@@ -223,8 +223,8 @@ static tally_desc exact_scan(tally_form form, unsigned flags, tally_dtype type) 
     return desc;
 }
 
-/* Whether a form is taken by a type, or by its groups. A GPU compiles at least seven kernels for each grouping, form and
- * type: 480 for all, which did not end in 100 s beside ten other tests. There each form has some of the types. */
+/* Whether a form is taken by a type, or by its groups. A GPU compiles at least seven kernels for each grouping, form
+ * and type: 480 for all, which did not end in 100 s beside ten other tests. There each form has some of the types. */
 static bool takes_form(unsigned form, size_t type) {
     return ((const tally_vulkan_device *)device)->is_software || form % 3 == 0 || form == type + 1;
 }

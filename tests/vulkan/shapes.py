@@ -42,6 +42,7 @@ min/reduce/axis/i16/5x40x801+3,1
 any/reduce/axis/f32/3x1x4001+1,3                             an extent of 1 is one row
 max/reduce/axis/bf16/2x3x4096+1,1
 max/reduce/axis/i8/1x1x40003+3,1                             a unit of 16 columns
+max/reduce/axis/i8/7x3x20003+1,2                             slabs of several workgroups
 mean/reduce/axis/u8/7x3x4001+1,0                             of 8, whose results are wide
 sum/reduce/axis/f32/300x5003x1+1,0                           rows that begin anywhere
 all/reduce/axis/u8/5x2x257+3,2
@@ -66,6 +67,8 @@ std/reduce/keys/u8/70003+1,0/i16:uniform:3                   runs that end in an
 var/reduce/keys/f64/40003+1,1/i64:uniform:9000               or tiles later
 logsumexp/exclusive/segments/f32/40003+1,2/i64:exponential:11    empty segments before an element
 argmax/inclusive/axis/i16/3x40003x1+1,1                      an index an element
+argmin/inclusive/axis/f64/3x2039x63+1,1                      columns whose results have 8 bytes
+prod/exclusive/all/i64/100003+1,3                            rows of such off vectors
 minmax/inclusive/keys/f64/40003/i64:uniform:17
 var/inclusive/axis/f64/2x3001x5                              moments down columns
 std/inclusive/axis/f32/301x37x1                              and short rows
