@@ -137,9 +137,9 @@ struct magnitudes {
 /* Whether that is so of what precedes a tile. */
 inline bool holds_in_floats(const acc_t &sum) {
     const double mean = absolute(sum.a1);
-    const bool holds_mean = mean <= MOST_IN_FLOATS && (sum.a3 != 0 || mean == 0 || mean >= LEAST_IN_FLOATS),
-               holds_squares = sum.a3 == 0 || (sum.a3 >= 0x1p-110 && sum.a3 <= 0x1p126);
-    return !IS_BF16 || is_nan(sum.a3) || sum.a0 == 0 || (holds_mean && holds_squares);
+    return !IS_BF16 || is_nan(sum.a3) || sum.a0 == 0 ||
+           (mean <= MOST_IN_FLOATS &&
+            (sum.a3 == 0 ? mean == 0 || mean >= LEAST_IN_FLOATS : sum.a3 >= 0x1p-110 && sum.a3 <= 0x1p126));
 }
 
 /* The squares of elements about their mean, which lies at origin + mean. The first one is the origin. */
