@@ -96,7 +96,8 @@ static void clear_tiles(const tally_vulkan_launch *l, const arguments *a, uint64
     clear.tile_words = l->workspace + begin;
     clear.words = words;
     const uint64_t groups = most(l->cut->once_groups, words / (MOST_CLEARED * block));
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_TILES], &clear, least(divide_up(words, block), groups));
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_TILES], &clear,
+                          least(divide_up(words, block), groups));
     tally_vulkan_then(l);
 }
 

@@ -362,7 +362,8 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
     const size_t count = words ? tally_vulkan_prune(module->words, module->count, tally_vulkan_kernel_names[kernel],
                                                     others, other_count, words)
                                : 0;
-    const size_t adapted = count ? tally_vulkan_adapt(device, rounds, keeps_halves, keeps_floats, words, count, room) : 0;
+    const size_t adapted =
+        count ? tally_vulkan_adapt(device, rounds, keeps_halves, keeps_floats, words, count, room) : 0;
     free(words);
     return adapted && device->is_software ? tally_vulkan_drop_empty_sides(room, adapted) : adapted;
 }
