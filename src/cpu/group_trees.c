@@ -40,22 +40,27 @@ bool tally_cpu_folds_by_trees(const tally_cpu_plan *plan, uint64_t elements, uin
 }
 
 /* Rows that are folded one by one keep vectors of elements apart until their end. (Zen 5, ns an element so and as a
- * tree: smallest of u8 in rows of 34 and 128 0.081 and 0.042, 0.026 and 0.032, of i32 in 34 0.084 and 0.122, of f32 in
- * 100 and 128 0.113 and 0.086, 0.045 and 0.078; its place of u8 in 100 and 256 0.123 and 0.055, 0.048 and 0.033, of i32
- * in 100 and 200 0.124 and 0.112, 0.075 and 0.091, of f32 in 100 0.111 and 0.131.) */
+ * tree: smallest of u8 in rows of 33, 60, 100, 203 0.042, 0.032, 0.029, 0.017 and 0.039, 0.025, 0.025, 0.022, of i16 in
+ * 33, 60, 100 0.076, 0.044, 0.031 and 0.062, 0.040, 0.042, of i32 in 33 0.076 and 0.086, of f16 in 33, 60 0.151, 0.108
+ * and 0.116, 0.121, of f32 in 33, 100, 203 0.130, 0.080, 0.056 and 0.101, 0.073, 0.068; minmax of f32 in 60, 100 0.215,
+ * 0.215 and 0.137, 0.132, of i8 0.092, 0.062 and 0.046, 0.044, of i16 in 60, 100 0.107, 0.066 and 0.071, 0.076; places
+ * of u8 in 100, 203 0.049, 0.035 and 0.040, 0.032, of i32 in 100 and 203 0.113, 0.091 and 0.106, 0.095.) */
 bool tally_cpu_folds_rows_by_trees(const tally_cpu_plan *plan, uint64_t extent) {
-    enum { LEAST = 9, MOST_PLACES = 512, MOST_BYTES = 64, MOST_FLOATS = 508 }; /* bytes */
+    enum { LEAST = 9, PLACES = 512, NUMBERS = 128, HALVES = 96, BITS = 64, FLOATS = 508 }; /* bytes */
     const tally_computation *c = &plan->base.computation;
     const tally_monoid_class kind = tally_class_of(c->monoid);
-    const bool is_number = kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_BITS, /* minmax takes 1.7 times as long */
-        is_float = tally_dtype_is_float(c->desc.in);
+    const bool is_float = tally_dtype_is_float(c->desc.in), is_f32 = c->desc.in == TALLY_F32;
     if (extent < LEAST || !tally_cpu_folds_by_trees(plan, 1, 1))
         return false;
-    if (plan->lifted.parts == TALLY_CPU_PLACE)
-        return !is_float && extent * c->in_bytes <= MOST_PLACES;
-    return is_number && tally_cpu_lifts_nothing(plan) &&
-           (is_float ? c->in_bytes < sizeof(double) && extent * c->in_bytes <= MOST_FLOATS
-                     : c->in_bytes == 1 && extent <= MOST_BYTES);
+    const uint64_t most = plan->lifted.parts == TALLY_CPU_PLACE                     ? (is_float ? 0 : PLACES)
+                          : kind == TALLY_CLASS_BITS                                ? (c->in_bytes == 1 ? BITS : 0)
+                          : kind != TALLY_CLASS_VALUE && kind != TALLY_CLASS_VALUES ? 0
+                          : is_f32                                                  ? FLOATS
+                          : c->in_bytes > sizeof(uint16_t)                          ? 0
+                          : !is_float                                               ? NUMBERS
+                          : kind == TALLY_CLASS_VALUE                               ? HALVES
+                                                                                    : 0;
+    return extent * c->in_bytes <= most;
 }
 
 static void fold_alone(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,

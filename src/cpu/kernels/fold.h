@@ -36,7 +36,7 @@
 #define MIN(p, q)     PASTE4(STRICTLY, min_, LANE, )(p, q)
 #define MAX(p, q)     PASTE4(STRICTLY, max_, LANE, )(p, q)
 #define ABS(p)        PASTE4(LANE_ABS, _, LANE, )(p)
-#define IS_NONZERO(p) (-(L_V)(((p) << COUNT_SHIFT) != 0))
+#define IS_NONZERO(p) PASTE2(nonzero_, LANE)((L_V)((p) << COUNT_SHIFT))
 
 ALWAYS_INLINE L_V NAME(lift_lanes)(tally_monoid m, L_V x, L_V y) {
     (void)x, (void)y;

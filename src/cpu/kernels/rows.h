@@ -81,22 +81,30 @@ ALWAYS_INLINE L_V NAME(some_elements)(const E_T *x, __mmask64 some) {
 
 /* Eight segments. Returns which have more than SHORT_SEGMENT elements: their sums mean nothing. */
 ALWAYS_INLINE uint32_t NAME(add_eight)(const tree *t, const E_T *x, const uint64_t *offsets, v_u8 *sums) {
+    const __m512i lengths = lengths_of_rows(offsets);
     v_u8 row[ROWS_AT_ONCE];
     uint32_t left_out = 0;
     _Alignas(64) uint64_t mask[ROWS_AT_ONCE];
-    uint32_t longer = find_masks_of_rows(offsets, LANES, mask);
+    uint32_t longer = find_masks_of_rows(lengths, 0, LANES, mask);
     IN_MEMORY(mask);
     UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
         (v_u8)NAME(some_elements)(x + offsets[r], mask_of_row(&mask[r], LANES));
+    size_t done = LANES;
+    for (; are_many(longer) && done < SHORT_SEGMENT; done += LANES) {
+        longer = find_masks_of_rows(lengths, done, LANES, mask);
+        IN_MEMORY(mask);
+        UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
+            (v_u8)((L_V)row[r] + NAME(some_elements)(x + offsets[r] + done, mask_of_row(&mask[r], LANES)));
+    }
     if (longer) {
         v_u8 whole[ROWS_AT_ONCE];
         UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) whole[r] = row[r];
         for (; longer; longer &= longer - 1) {
             const size_t r = (size_t)__builtin_ctz(longer);
-            const E_T *from = x + offsets[r] + LANES;
-            uint64_t n = offsets[r + 1] - offsets[r] - LANES;
+            const E_T *from = x + offsets[r] + done;
+            uint64_t n = offsets[r + 1] - offsets[r] - done;
             L_V sum = (L_V)whole[r];
-            if (n > SHORT_SEGMENT - LANES) {
+            if (n > SHORT_SEGMENT - done) {
                 left_out |= longer & -longer;
                 continue;
             }
@@ -124,6 +132,7 @@ static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const u
         v_u8 part[LANES / ROWS_AT_ONCE];
         L_T sum[LANES];
         uint32_t left_out = 0;
+        fetch_following(x, o, LANES, sizeof(E_T));
         UNROLL_8 for (size_t k = 0; k < LANES / ROWS_AT_ONCE; k++) left_out |=
             NAME(add_eight)(&t, x, o + k * ROWS_AT_ONCE, &part[k]) << k * ROWS_AT_ONCE;
         const v_u8 sums = join_parts(&t, part);
@@ -246,7 +255,8 @@ ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, c
         done = NAME(equal_rows)(x, rows, extent, acc);
 #endif
     uint64_t offsets[8 * LANES + 1];
-    for (size_t r = 0; done < rows && r <= 8 * LANES; r++)
+    const size_t rest = rows - done < 8 * LANES ? rows - done : 8 * LANES;
+    for (size_t r = 0; rest && r <= rest; r++)
         offsets[r] = r * extent;
     for (size_t batch; done < rows; done += batch) {
         batch = rows - done < 8 * LANES ? rows - done : 8 * LANES;
