@@ -133,8 +133,10 @@ static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const u
         L_T sum[LANES];
         uint32_t left_out = 0;
         fetch_following(x, o, LANES, sizeof(E_T));
-        UNROLL_8 for (size_t k = 0; k < LANES / ROWS_AT_ONCE; k++) left_out |=
-            NAME(add_eight)(&t, x, o + k * ROWS_AT_ONCE, &part[k]) << k * ROWS_AT_ONCE;
+        for (size_t k = 0; k < LANES / ROWS_AT_ONCE; k++) {
+            NOT_IN_VECTORS(k); /* nor a copy for each */
+            left_out |= NAME(add_eight)(&t, x, o + k * ROWS_AT_ONCE, &part[k]) << k * ROWS_AT_ONCE;
+        }
         const v_u8 sums = join_parts(&t, part);
         memcpy(sum, &sums, sizeof sum);
         if (group == LANES) {
