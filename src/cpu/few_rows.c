@@ -5,7 +5,6 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/components.h"
-#include "cpu/kernels/instructions.h"
 #include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/running.h"
@@ -32,7 +31,8 @@ enum {
     MOST_PAIRS_ROWS = 8, /* of minmax: f64 in 2, 6 and 16 rows 0.29, 0.15, 0.12 by accumulators, 0.20, 0.13, 0.13 so */
     MOST_PAIRS_ROWS_OF_HALVES = 3, /* f16 in 2 and 6 0.28, 0.11 and 0.19, 0.13 */
     LEAST_PAIRS = 4,
-    LEAST_NEAR = 16 /* columns of sums that are f32 at once */
+    LEAST_NEAR = 16,    /* columns of sums that are f32 at once */
+    MOST_NEAR_ROWS = 15 /* more are halved where they are narrow (columns.c), and f64 from there on */
 };
 
 /* The kernels for the values of argmin and argmax, if these are elements. */
@@ -63,7 +63,7 @@ static bool gives_f32(const tally_cpu_plan *plan) {
     return tally_dtype_is_float(c->desc.in) && c->in_bytes <= sizeof(float) && c->out_bytes <= sizeof(float) &&
            plan->kernels->fold_block && plan->kernels->acc_type == TALLY_F64 && c->desc.acc == TALLY_F32 &&
            tally_cpu_result_is_number(plan) && c->monoid != TALLY_MONOID_dot && tally_dtype_is_float(c->desc.out) &&
-           plan->device->level->instructions->vector_bytes > LEAST_NEAR;
+           tally_cpu_has_masks(plan);
 }
 
 bool tally_cpu_has_few_rows(const tally_cpu_plan *plan, uint64_t extent, uint64_t columns) {
@@ -85,7 +85,7 @@ bool tally_cpu_has_few_rows(const tally_cpu_plan *plan, uint64_t extent, uint64_
         return (tally_dtype_is_float(c->desc.in) ? takes_f32_exps(c) : c->desc.in != TALLY_U64) &&
                extent <= MOST_EXPS_ROWS && columns >= LEAST_EXPS && plan->device->scans->running_exps->few_f32;
     if (gives_f32(plan))
-        return extent <= TALLY_CPU_NEAR_ROWS && columns >= LEAST_NEAR;
+        return extent <= MOST_NEAR_ROWS && columns >= LEAST_NEAR;
     return c->monoid == TALLY_MONOID_moments && (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD) &&
            extent <= MOST_ROWS;
 }

@@ -360,11 +360,12 @@ static __attribute__((unused)) void NAME(sum_pairs)(size_t count, void *acc) {
 
 /* ---- columns ---- */
 
-/* Whether lanes have the digits of f32, and the accumulator, which is f64, no more of few rows. */
-#if defined(__AVX2__)
-#define IS_NEAR ((L_T)0.5 > 0 && sizeof(L_T) < sizeof(A_T))
+/* Whether lanes are results: they have the digits of f32, and the accumulator, which is f64, no more of few rows. */
+#if defined(__AVX512BW__)
+#define IS_NEAR(m, before)                                                                                             \
+    ((before) == TALLY_CPU_NEAR && (L_T)0.5 > 0 && sizeof(L_T) < sizeof(A_T) && (m) != TALLY_MONOID_dot)
 #else
-#define IS_NEAR 0
+#define IS_NEAR(m, before) 0
 #endif
 
 enum {
@@ -409,7 +410,7 @@ ALWAYS_INLINE void NAME(fold_strip)(tally_monoid m, const E_T *x, const E_T *y, 
         UNROLL_8 for (size_t k = 0; k < vectors; k++) v[k] =
             NAME(combine_lanes)(m, v[k], NAME(elements)(m, x + k * LANES, y + k * y_step));
     }
-    if (IS_NEAR && before == TALLY_CPU_NEAR)
+    if (IS_NEAR(m, before))
         UNROLL_8 for (size_t k = 0; k < vectors; k++) {
             v[k] = NAME(combine_lanes)(m, SPLAT(NAME(identity_of)(m)), v[k]);
             memcpy((e_lane *)acc + k * LANES, &v[k], sizeof v[k]);
@@ -420,8 +421,9 @@ ALWAYS_INLINE void NAME(fold_strip)(tally_monoid m, const E_T *x, const E_T *y, 
 }
 
 /* The accumulator of column j. */
-ALWAYS_INLINE A_T *NAME(acc_of)(A_T *acc, size_t j, tally_cpu_before before) {
-    return IS_NEAR && before == TALLY_CPU_NEAR ? (A_T *)((e_lane *)acc + j) : acc + j;
+ALWAYS_INLINE A_T *NAME(acc_of)(tally_monoid m, A_T *acc, size_t j, tally_cpu_before before) {
+    (void)m, (void)before;
+    return IS_NEAR(m, before) ? (A_T *)((e_lane *)acc + j) : acc + j;
 }
 
 /* The last columns, which fill no vector. */
@@ -434,7 +436,7 @@ ALWAYS_INLINE void NAME(fold_last_columns)(tally_monoid m, const E_T *x, const E
         for (size_t r = 1; r < rows; r++)
             lane = NAME(combine_one)(m, lane, NAME(element)(m, x + r * stride + j, partner + r * y_stride));
         const A_T all = NAME(combine_acc)(m, before == TALLY_CPU_SOME ? acc[j] : (A_T)NAME(identity_of)(m), (A_T)lane);
-        if (IS_NEAR && before == TALLY_CPU_NEAR)
+        if (IS_NEAR(m, before))
             ((e_lane *)acc)[j] = (L_T)all;
         else
             acc[j] = all;
@@ -449,22 +451,22 @@ ALWAYS_INLINE void NAME(fold_few_rows)(tally_monoid m, const E_T *x, const E_T *
     size_t j = 0;
     for (; j + NAME(STRIP) * LANES <= width; j += NAME(STRIP) * LANES)
         NAME(fold_strip)
-    (m, x + j, y + j * y_is_read, rows, stride, NAME(STRIP), before, NAME(acc_of)(acc, j, before));
+    (m, x + j, y + j * y_is_read, rows, stride, NAME(STRIP), before, NAME(acc_of)(m, acc, j, before));
     for (; j + 2 * LANES <= width; j += 2 * LANES)
-        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, 2, before, NAME(acc_of)(acc, j, before));
+        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, 2, before, NAME(acc_of)(m, acc, j, before));
     for (; j + LANES <= width; j += LANES)
-        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, 1, before, NAME(acc_of)(acc, j, before));
+        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, 1, before, NAME(acc_of)(m, acc, j, before));
     if (j == width)
         return;
     if (width < LANES) {
         NAME(fold_last_columns)(m, x, y, rows, width, stride, before, acc);
         return;
     }
-    const size_t back = width - LANES, size = IS_NEAR && before == TALLY_CPU_NEAR ? sizeof(L_T) : sizeof(A_T);
+    const size_t back = width - LANES, size = IS_NEAR(m, before) ? sizeof(L_T) : sizeof(A_T);
     A_T last[LANES];
-    memcpy(last, NAME(acc_of)(acc, back, before), LANES * size);
+    memcpy(last, NAME(acc_of)(m, acc, back, before), LANES * size);
     NAME(fold_strip)(m, x + back, y + back * y_is_read, rows, stride, 1, before, last);
-    memcpy(NAME(acc_of)(acc, j, before), NAME(acc_of)(last, j - back, before), (width - j) * size);
+    memcpy(NAME(acc_of)(m, acc, j, before), NAME(acc_of)(m, last, j - back, before), (width - j) * size);
 }
 
 ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *x, const E_T *y, size_t rows, size_t width,

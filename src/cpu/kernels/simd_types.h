@@ -243,7 +243,7 @@ DEFINE_MINMAX_BY_COMPARISON(u64)
 #endif
 
 /* 1 where a lane is not 0. (A comparison's lanes of -1 gcc 12 makes by an instruction that waits for what its register
- * held, the row before: any of i32 in rows of 33 0.28 ns an element, TODO so.) */
+ * held, the row before: any of i32 in rows of 33 0.28 ns an element, 0.083 so.) */
 #if defined(__AVX512BW__)
 #define DEFINE_NONZERO(bits)                                                                                           \
     ALWAYS_INLINE v_i##bits nonzero_i##bits(v_i##bits x) {                                                             \
