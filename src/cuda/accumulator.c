@@ -330,13 +330,24 @@ bool tally_cuda_has_higher_moments(const tally_computation *c) {
     return c->entry && (c->monoid == TALLY_MONOID_moments3 || c->monoid == TALLY_MONOID_moments4);
 }
 
+/* Whether a scan's results are as wide as its elements, and what they keep of them is enough to go on. */
+static bool keeps_width(const tally_computation *c) {
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    const bool are_same = c->desc.in == c->desc.out || (kind != TALLY_CLASS_VALUE && kind != TALLY_CLASS_BITS);
+    return c->in_bytes <= 2 && c->out_bytes == c->in_bytes && c->per_result == 1 && !tally_dtype_is_float(c->desc.in) &&
+           !tally_dtype_is_float(c->desc.out) && !tally_dtype_is_float(c->desc.acc) &&
+           tally_cuda_accumulator_bytes(c) == sizeof(uint32_t) &&
+           (tally_cuda_scans_flags(c) || (tally_cuda_lowers_directly(c) && are_same)) &&
+           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+}
+
 int tally_cuda_column_packs(const tally_computation *c, int architecture) {
-    const bool has_pairs = architecture >= 90; /* of 16 bits, compared by one instruction */
-    if (!c->entry || tally_is_scan(c) || c->exact || c->words.count || c->in_bytes != 1 ||
-        c->desc.grouping != TALLY_AXIS)
+    const bool has_pairs = architecture >= 90, is_scan = tally_is_scan(c); /* of 16 bits, compared by one instruction */
+    if (!c->entry || c->exact || c->words.count || c->in_window || c->desc.grouping != TALLY_AXIS ||
+        (is_scan ? !keeps_width(c) : c->in_bytes != 1))
         return 0;
     if (tally_cuda_is_flag(c))
-        return c->desc.op == TALLY_ALL ? TALLY_CUDA_PACKED_ALL : TALLY_CUDA_PACKED_OR;
+        return c->desc.op == TALLY_ALL ? TALLY_CUDA_PACKED_ALL : is_scan ? TALLY_CUDA_PACKED_ANY : TALLY_CUDA_PACKED_OR;
     switch (c->monoid) {
     case TALLY_MONOID_band:
         return TALLY_CUDA_PACKED_AND;
@@ -354,6 +365,8 @@ int tally_cuda_column_packs(const tally_computation *c, int architecture) {
         return has_pairs ? TALLY_CUDA_PACKED_MAX : 0;
     case TALLY_MONOID_minmax:
         return has_pairs ? TALLY_CUDA_PACKED_MINMAX : 0;
+    case TALLY_MONOID_prod:
+        return is_scan ? TALLY_CUDA_PACKED_PROD : 0;
     default:
         return 0;
     }

@@ -97,7 +97,8 @@ bool tally_cuda_scans_flags(const tally_computation *computation);
 int tally_cuda_word_kind(const tally_computation *computation);
 /* Whether an accumulator has powers above the second. */
 bool tally_cuda_has_higher_moments(const tally_computation *computation);
-/* How columns of bytes are combined four at a time (packed_columns.cu); 0: they are not. */
+/* How columns of bytes are combined four at a time (packed_columns.cu), and scanned, like those of halves two at a time
+ * (packed_scans.cu); 0: they are not. */
 int tally_cuda_column_packs(const tally_computation *computation, int architecture);
 /* Whether this is a logsumexp of bytes whose exponentials are looked up in a block's shared memory (append.cu). */
 bool tally_cuda_looks_up_exponentials(const tally_computation *computation);

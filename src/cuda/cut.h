@@ -78,6 +78,7 @@ typedef struct tally_cuda_cut {
             unsigned groups; /* rows of a step */
             unsigned slabs;  /* of a block: 1 where panels are not whole slabs */
             bool clusters;   /* of the blocks of a panel */
+            bool hands_over; /* a panel's blocks to its last one */
         } columns;
         struct {
             uint64_t tile; /* elements of a tile */
@@ -159,6 +160,7 @@ typedef struct tally_cuda_cut {
             bool are_parts;       /* of tiles: each keeps what parts of it have (tile_parts.cu) */
             bool are_pieces;      /* of long segments: a block has one (pieces_of_segments.cu) */
             bool are_small;       /* tiles of segments */
+            bool hand_over;       /* tiles the parts of segments that cross them, if each block checks all offsets */
             uint64_t apart_tiles; /* of keys in two launches, if the output is small (apart_runs.cu); or 0 */
             bool is_apart;        /* results of segments wait (finish_segments.cu) */
             unsigned few;         /* blocks of the only launch, if there are few elements; else 0 */
@@ -208,6 +210,7 @@ typedef struct tally_cuda_cut {
     size_t told;     /* NARROW: the tellers' sums. GROUPS by keys: the heads of each block that marks runs */
     size_t bits;     /* where segments or runs begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
+    size_t handed;   /* GROUPS by segments: the same, where blocks hand them to each other */
     size_t first;    /* GROUPS by segments: the first one of each tile or chunk. list_runs.cu: of each run */
     size_t heads;    /* GROUPS by keys: the heads of each tile */
     size_t apart;    /* GROUPS by keys: results that wait for the last launch, */

@@ -56,29 +56,35 @@ enum {
     APART_TILES = 16, /* a processor at most */
     APART_MEAN = 8,   /* elements of a segment at least */
 
-    /* segments that each block checks by itself: then two launches are enough */
+    /* segments that each block checks by itself: then one launch is enough, in which tiles hand over their parts */
     MOST_ALONE = 1024,
     ALL_ALONE = 5 << 19, /* by all blocks together */
 };
 
 /* ---- cutting ---- */
 
-static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+static void cut_for_blocks(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
+    const bool are_others = cut->folds.are_parts || cut->folds.are_pieces || cut->folds.are_merged;
+    cut->folds.hand_over = shape->groups <= MOST_ALONE && !are_others &&
+                           !(cut->folds.are_long && sizes->slot_bytes > TALLY_CUDA_MOST_LONG_HANDED);
+    if (cut->folds.hand_over)
+        cut->handed = tally_cuda_place(cut, tiles * sizes->handed_bytes);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->first = tally_cuda_place(cut, (tiles + TO_TELL) * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
 }
 
 static void cut_for_long(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                         uint64_t elements, tally_cuda_cut *cut) {
+                         const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t elements = shape->extent;
     uint64_t bytes = MOST_LONG;
     while (bytes > LEAST_LONG && elements * c->in_bytes / bytes < (uint64_t)device->multiprocessors * LONG_TILES)
         bytes /= 2;
     cut->folds.are_long = true;
     cut->folds.tile = bytes / c->in_bytes;
     cut->folds.tiles = cut->folds.chunks = most(1, divide_up(elements, cut->folds.tile));
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
 }
 
 /* Whether the last launch may be the first to hear whether offsets are good. */
@@ -99,15 +105,15 @@ static void cut_apart(const tally_cuda_device *device, const tally_computation *
 }
 
 /* Small tiles, as long as all of them are resident. */
-static bool cut_small_segments(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t elements,
+static bool cut_small_segments(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
                                tally_cuda_cut *cut) {
-    const uint64_t tiles = sizes->small_fold_tile ? divide_up(elements, sizes->small_fold_tile) : 0;
+    const uint64_t tiles = sizes->small_fold_tile ? divide_up(shape->extent, sizes->small_fold_tile) : 0;
     if (!tiles || tiles > (uint64_t)device->multiprocessors * SMALL_TILES)
         return false;
     cut->folds.are_small = true;
     cut->folds.tile = sizes->small_fold_tile;
     cut->folds.tiles = cut->folds.chunks = tiles;
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
     return true;
 }
 
@@ -120,7 +126,7 @@ static bool cut_parts(const tally_cuda_device *device, const tally_cuda_sizes *s
     cut->folds.are_parts = true;
     cut->folds.tile = sizes->parts_tile;
     cut->folds.tiles = cut->folds.chunks = tiles;
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
     return true;
 }
 
@@ -137,7 +143,7 @@ static bool cut_pieces(const tally_cuda_device *device, const tally_computation 
     cut->folds.are_pieces = true;
     cut->folds.tile = piece;
     cut->folds.tiles = cut->folds.chunks = shape->groups + shape->extent / piece + 1;
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
     return true;
 }
 
@@ -150,7 +156,7 @@ static void cut_for_merged(const tally_cuda_sizes *sizes, const tally_shape *sha
     cut->folds.are_merged = true;
     cut->folds.tile = sizes->merged_tile;
     cut->folds.tiles = cut->folds.chunks = divide_up(shape->extent + shape->groups, cut->folds.tile);
-    cut_for_blocks(sizes, cut);
+    cut_for_blocks(sizes, shape, cut);
     cut->bits = tally_cuda_place(cut, cut->folds.tiles * cut->folds.tile / 8 + 16);
 }
 
@@ -234,10 +240,10 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     else if (are_short(sizes, shape))
         cut_for_merged(sizes, shape, cut);
     else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
-        cut_for_long(device, c, sizes, shape->extent, cut);
+        cut_for_long(device, c, sizes, shape, cut);
     else {
-        if (!cut_parts(device, sizes, shape, cut) && !cut_small_segments(device, sizes, shape->extent, cut))
-            cut_for_blocks(sizes, cut);
+        if (!cut_parts(device, sizes, shape, cut) && !cut_small_segments(device, sizes, shape, cut))
+            cut_for_blocks(sizes, shape, cut);
         cut_apart(device, c, shape, cut);
     }
 }
@@ -352,7 +358,9 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     args.check_while_running = while_running;
     tally_status status = TALLY_OK;
     tally_cuda_grid grid = {.x = 1, .threads = 1};
-    if (!args.checks_alone) {
+    if (args.checks_alone) {
+        args.handed = cut->folds.hand_over ? l->workspace + cut->handed : 0;
+    } else {
         status = tally_cuda_enqueue(l, k->clear_control, grid, &args, "clearing the workspace");
         grid = (tally_cuda_grid){.x = blocks_for(l, most(args.segments / LOOKS, args.tiles)),
                                  .threads = TALLY_CUDA_FOLD_BLOCK,
@@ -365,7 +373,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
                              .starts_early = !args.checks_alone};
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, kernel_of_tiles(l), grid, &args, "launching a reduction of segments");
-    if (status == TALLY_OK)
+    if (status == TALLY_OK && !args.handed)
         status = start_fold_cuts(
             l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, args.segments / WRITES)), &args);
     return status;

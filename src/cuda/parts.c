@@ -33,11 +33,11 @@ static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_ones, tally_cud
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
 
 #define COLUMNS tally_cuda_kernels_partials, tally_cuda_kernels_columns
+#define LONG_COLUMNS                                                                                                   \
+    COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_hand_over, tally_cuda_kernels_fold_columns
 
-static const char *const columns[] = {COLUMNS, tally_cuda_kernels_packed_columns, tally_cuda_kernels_fold_columns,
-                                      entry_fold_columns, NULL};
-static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_packed_columns,
-                                             tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
+static const char *const columns[] = {LONG_COLUMNS, entry_fold_columns, NULL};
+static const char *const single_columns[] = {LONG_COLUMNS, entry_fold_single_columns, NULL};
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 static const char *const thin_columns[] = {COLUMNS,
                                            tally_cuda_kernels_column_partials,
@@ -48,7 +48,7 @@ static const char *const thin_columns[] = {COLUMNS,
 
 /* ---- reductions by segments and keys ---- */
 
-#define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
+#define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_hand_over, tally_cuda_kernels_groups
 #define RUNS   GROUPS, tally_cuda_kernels_runs
 #define GROUP_TILES                                                                                                    \
     tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
@@ -209,11 +209,16 @@ static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally
                                      tally_cuda_kernels_scan_narrow, NULL};
 
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_lane_words,
-                                            tally_cuda_kernels_scan_thin, NULL};
+                                            tally_cuda_kernels_packed_scans, tally_cuda_kernels_scan_thin, NULL};
 static const char *const scan_of_few[] = {tally_cuda_kernels_scan_few, NULL};
 
-static const char *const tall[] = {tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_strands,
-                                   tally_cuda_kernels_scan_tall, NULL};
+static const char *const tall[] = {tally_cuda_kernels_pipeline,
+                                   tally_cuda_kernels_waves,
+                                   tally_cuda_kernels_strands,
+                                   tally_cuda_kernels_packed_scans,
+                                   tally_cuda_kernels_tall_tiles,
+                                   tally_cuda_kernels_scan_tall,
+                                   NULL};
 
 static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns, NULL};
 

@@ -280,7 +280,7 @@ bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_compu
     const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result);
     const uint64_t threads = shape->outer * divide_up(shape->inner, sizes->thin_width);
     if (c->in_window || sizes->is_large || !shape->extent || shape->extent > THIN_ROWS ||
-        threads / TALLY_CUDA_BLOCK >= INT32_MAX)
+        threads / TALLY_CUDA_BLOCK >= INT32_MAX / 2)
         return false;
     if (shape->extent > 1 &&
         (shape->inner * widest < LEAST_THIN_ROW || (shape->extent > FEW_THIN_ROWS && threads < THIN_THREADS) ||
@@ -296,14 +296,34 @@ static uint64_t resident_slab_blocks(const tally_computation *c, const tally_cud
     return sizes->slot_bytes > 32 ? 1 : sizes->slot_bytes > 8 ? 4 : are_two ? 5 : 6;
 }
 
-/* The slabs of a tile, up to 'most_slabs': as many as let the blocks end soonest, which take a while however small
- * their tile is. */
+/* About when tiles of so many bytes are done: a block takes a while however small its tile is. */
+static uint64_t time_of_tiles(uint64_t places, uint64_t tiles, uint64_t bytes) {
+    const uint64_t all = tiles > MANY_TURNS * places ? tiles : round_up(tiles, places);
+    return all * (LATENCY + bytes);
+}
+
+/* The columns of a tile of all rows of a slab, up to 'most_columns', that let the blocks end soonest. Rows begin within
+ * sectors of memory, which neighbouring tiles share. */
+static uint64_t columns_of_tile(uint64_t places, const tally_shape *shape, uint64_t widest, uint64_t most_columns) {
+    uint64_t best = WHOLE_COLUMNS, least_time = UINT64_MAX;
+    for (uint64_t wide = most_columns; wide >= WHOLE_COLUMNS; wide -= WHOLE_COLUMNS) {
+        const uint64_t panels = divide_up(shape->inner, wide),
+                       columns = round_up(divide_up(shape->inner, panels), WHOLE_COLUMNS);
+        const uint64_t time = time_of_tiles(places, shape->outer * divide_up(shape->inner, columns),
+                                            shape->extent * (columns * widest + SECTOR_BYTES));
+        if (time < least_time) {
+            least_time = time;
+            best = columns;
+        }
+    }
+    return best;
+}
+
+/* The slabs of a tile, up to 'most_slabs': as many as let the blocks end soonest. */
 static uint64_t slabs_of_tile(uint64_t places, uint64_t outer, uint64_t slab_bytes, uint64_t most_slabs) {
     uint64_t best = 1, least_time = UINT64_MAX;
     for (uint64_t slabs = 1; slabs <= most_slabs; slabs++) {
-        const uint64_t tiles = divide_up(outer, slabs),
-                       all = tiles > MANY_TURNS * places ? tiles : round_up(tiles, places);
-        const uint64_t time = all * (LATENCY + slabs * slab_bytes);
+        const uint64_t time = time_of_tiles(places, divide_up(outer, slabs), slabs * slab_bytes);
         if (time < least_time) {
             least_time = time;
             best = slabs;
@@ -339,8 +359,7 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
     const uint64_t places = (uint64_t)device->multiprocessors * resident_slab_blocks(c, sizes);
     const uint64_t slabs =
         elements < slab ? 0 : slabs_of_tile(places, shape->outer, slab * widest, least(fits / slab, shape->outer));
-    const uint64_t most_columns = most(WHOLE_COLUMNS, elements / extent / WHOLE_COLUMNS * WHOLE_COLUMNS);
-    const uint64_t panel = round_up(divide_up(shape->inner, divide_up(shape->inner, most_columns)), WHOLE_COLUMNS);
+    const uint64_t panel = columns_of_tile(places, shape, widest, fits / extent / WHOLE_COLUMNS * WHOLE_COLUMNS);
     cut->path = TALLY_CUDA_SCAN_SLABS;
     cut->scan_slabs.slabs = (unsigned)slabs;
     cut->scan_slabs.panel = slabs ? 0 : (unsigned)panel;
@@ -432,7 +451,9 @@ tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *l) {
 tally_status tally_cuda_scan_thin_launch(const tally_cuda_launch *l) {
     tally_cuda_scan_columns_args args = columns_scan(l, 0, 1);
     const uint64_t threads = args.outer * divide_up(args.inner, l->plan->sizes.thin_width);
-    const tally_cuda_grid grid = {.x = divide_up(threads, TALLY_CUDA_BLOCK), .threads = TALLY_CUDA_BLOCK};
+    /* a warp's last lane does the same as the next one's first */
+    const tally_cuda_grid grid = {.x = divide_up(divide_up(threads, WARP - 1) * WARP, TALLY_CUDA_BLOCK),
+                                  .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_thin, grid, &args, "launching a scan of thin columns");
 }
 

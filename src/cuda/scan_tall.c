@@ -22,18 +22,30 @@ enum {
     LEAST_EXTENT = 64,
     LEAST_ROWS = 8,       /* of a strand */
     MOST_TILES = 1 << 17, /* of a panel */
-    NARROW_BYTES = 256,   /* of a row that lies as in memory at most */
-    WIDE_RESULTS = 128    /* bytes of a row of results that each thread stores by itself */
+    MANY_ITEMS = 128,
+    NARROW_BYTES = 256, /* of a row that lies as in memory at most */
+    WIDE_RESULTS = 128  /* bytes of a row of results that each thread stores by itself */
 };
 
-/* Which columns and rows a thread has follows from the shape, so that results do not depend on addresses. */
-bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                         const tally_shape *shape, tally_cuda_cut *cut) {
+/* Whether threads have words of narrow integers (packed_scans.cu). */
+static bool packs(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape) {
+    return sizes->tall.packs && shape->inner * c->in_bytes <= NARROW_BYTES && shape->inner >= 2 * sizes->tall.width;
+}
+
+/* Which columns and rows a thread has follows from the shape, so that results do not depend on addresses; but results
+ * of words are exact, and take the words' place if all are aligned. */
+static bool cut_tiles(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                      const tally_shape *shape, bool are_aligned, tally_cuda_cut *cut) {
     const uint64_t outer = shape->outer, inner = shape->inner, extent = shape->extent;
     if (!sizes->tall.items || c->is_sized || inner < 2 || extent < LEAST_EXTENT)
         return false;
-    const uint64_t width = inner % sizes->tall.width ? 1 : sizes->tall.width, bytes = width * c->in_bytes;
-    const uint64_t threads = inner / width;
+    const bool are_packed = packs(c, sizes, shape), keeps_width = c->out_bytes * c->per_result == c->in_bytes;
+    /* halves of narrow rows one by one if a thread may have many, so that results take their place */
+    const bool are_halves = keeps_width && c->in_bytes == 2 && inner * c->in_bytes <= NARROW_BYTES / 2;
+    const bool is_single =
+        !are_packed && (inner % sizes->tall.width || (are_halves && sizes->tall.items >= MANY_ITEMS));
+    const uint64_t width = is_single ? 1 : sizes->tall.width, bytes = width * c->in_bytes;
+    const uint64_t threads = divide_up(inner, width);
     uint64_t most_across = least(MOST_ACROSS, PANEL_BYTES / bytes);
     if (inner * c->in_bytes > NARROW_BYTES && outer * divide_up(threads, most_across) < MANY_PANELS)
         most_across = least(MOST_ACROSS, PANEL_BYTES / 2 / bytes);
@@ -52,7 +64,7 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     /* in the place of elements, or in memory of their own if a row of them is narrow, too, or if threads take elements
      * out of words, which their neighbours' results would be in */
     const bool are_staged = are_narrow && (result == c->in_bytes || inner * result < WIDE_RESULTS);
-    const bool are_in_place = result == c->in_bytes && width == 1;
+    const bool are_in_place = result == c->in_bytes && (width == 1 || (are_packed && are_aligned));
     const uint64_t of_results = are_staged && !are_in_place ? inner * result : 0;
     const uint64_t at_a_time = (uint64_t)device->multiprocessors * sizes->tall.blocks;
     const uint64_t tile_bytes =
@@ -88,16 +100,30 @@ bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computatio
     cut->tall.results = !are_staged ? ~0u : of_results ? (unsigned)inputs * cut->tall.tile : 0;
     const uint64_t staged = of_results ? round_up(strands * rows * of_results, VECTOR) + 2 * VECTOR : 0;
     cut->tall.shared = (unsigned)(inputs * cut->tall.tile + staged) + sizes->tall.sums;
-    const uint64_t chains = tiles >> (cut->tall.group_bits + cut->tall.chain_bits);
+    return true;
+}
+
+bool tally_cuda_tall_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                         const tally_shape *shape, tally_cuda_cut *cut) {
+    if (!cut_tiles(device, c, sizes, shape, false, cut))
+        return false;
+    const uint64_t tiles = cut->tall.tiles, chains = tiles >> (cut->tall.group_bits + cut->tall.chain_bits);
+    const uint64_t columns =
+        shape->outer * (packs(c, sizes, shape) ? cut->tall.panels * cut->tall.across : shape->inner);
     if (tiles > 1)
-        cut->entries = tally_cuda_place(cut, (tiles + cut->tall.groups + chains) * outer * inner * sizes->entry_bytes);
+        cut->entries = tally_cuda_place(cut, (tiles + cut->tall.groups + chains) * columns * sizes->entry_bytes);
     cut->zeroed_bytes = cut->bytes;
     return true;
 }
 
 tally_status tally_cuda_tall_launch(const tally_cuda_launch *l) {
-    const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    const uint64_t row = a->shape.inner * c->in_bytes;
+    tally_cuda_cut aligned = *l->cut, *cut = &aligned;
+    if (packs(c, &l->plan->sizes, &a->shape) &&
+        ((tally_cuda_address(a->x) | tally_cuda_address(a->out) | row) & 3) == 0)
+        cut_tiles(l->plan->device, c, &l->plan->sizes, &a->shape, true, cut); /* larger ones */
     tally_cuda_tall_args args = {.x = tally_cuda_address(a->x),
                                  .y = tally_cuda_address(a->y),
                                  .out = tally_cuda_address(a->out),

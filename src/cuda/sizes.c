@@ -104,16 +104,21 @@ static void narrow_sizes(const tally_computation *c, unsigned acc, unsigned wide
 }
 
 /* A thread of scan_tall.cu takes a word of neighbouring columns, as far as registers hold their sums. */
-static void tall_sizes(const tally_computation *c, unsigned acc, unsigned result, tally_cuda_sizes *s) {
-    enum { WORD = 4, MOST_RESULTS = 16, MOST_SUMS = 32, MOST_SLOT = 32, MOST_ROWS = 64 /* as in LANE_LIMIT */ };
+static void tall_sizes(const tally_computation *c, int architecture, unsigned acc, unsigned result,
+                       tally_cuda_sizes *s) {
+    enum { WORD = 4, MOST_RESULTS = 16, MOST_SUMS = 32, MOST_SLOT = 32, MOST_ROWS = 128 };
     const unsigned in = (unsigned)c->in_bytes;
     if (c->in_window || c->exact || c->desc.grouping != TALLY_AXIS || !tally_is_scan(c) || s->slot_bytes > MOST_SLOT)
         return;
+    s->tall.packs = tally_cuda_column_packs(c, architecture) != 0;
     s->tall.width = (unsigned)most(1, WORD / in);
     while (s->tall.width > 1 && (s->tall.width * result > MOST_RESULTS || s->tall.width * s->slot_bytes > MOST_SUMS))
         s->tall.width /= 2;
-    s->tall.items = MOST_ROWS;
-    s->tall.sums = 2 * TALLY_CUDA_TALL_BLOCK * s->tall.width * acc;
+    tally_cuda_accumulator types = {.lane_limit = TALLY_CUDA_LANE_UNLIMITED};
+    if (c->entry)
+        tally_cuda_accumulator_of(c, &types);
+    s->tall.items = (unsigned)least(MOST_ROWS, (uint64_t)types.lane_limit);
+    s->tall.sums = 2 * TALLY_CUDA_TALL_BLOCK * acc * (s->tall.packs ? 1 : s->tall.width);
     s->tall.blocks = acc <= 16 ? 4 : 3;
 }
 
@@ -195,7 +200,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
     s->scan.threads = loaders + s->scan.messengers * WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
     narrow_sizes(c, acc, most(in, result), limit, s);
-    tall_sizes(c, acc, result, s);
+    tall_sizes(c, architecture, acc, result, s);
 }
 
 /* The vectors of a thread in small tiles, for input that whole ones would give a few processors only; 0: no fewer. */
@@ -276,14 +281,14 @@ enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /
 /* The neighbouring columns of a thread of scan_thin.cu: elements and results are a vector at most. Elements of 8 bytes
  * are aligned one by one. With 16 columns of bytes a thread has 121 registers, with 8 it has 60. In a reduction
  * (thin_columns.cu) positions of narrow integers take less room than an accumulator. */
-static unsigned thin_width(const tally_computation *c, const tally_cuda_sizes *s) {
-    enum { MOST = 8 };
+static unsigned thin_width(const tally_computation *c, int architecture, const tally_cuda_sizes *s) {
+    const unsigned MOST = 8;
     const unsigned slot = s->slot_bytes;
     if (!tally_is_scan(c))
         return c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 2 ? MOST
                                                                                                 : s->column_width;
     unsigned width = c->in_bytes == 8 ? 1 : 16 / (unsigned)most(c->in_bytes, c->out_bytes * c->per_result);
-    while (width > 1 && (width > MOST || width * slot > COLUMN_BYTES))
+    while (width > 1 && ((width > MOST && !tally_cuda_column_packs(c, architecture)) || width * slot > COLUMN_BYTES))
         width /= 2;
     return width;
 }
@@ -321,7 +326,7 @@ static void column_sizes(const tally_computation *c, int architecture, unsigned 
     s->column_width = s->vector;
     while (s->column_width > 1 && s->column_width * s->slot_bytes > times * COLUMN_BYTES)
         s->column_width /= 2;
-    s->thin_width = thin_width(c, s) / (are_halves && !are_brief ? 2 : 1);
+    s->thin_width = thin_width(c, architecture, s) / (are_halves && !are_brief ? 2 : 1);
     s->column_spots = TALLY_CUDA_BLOCK * s->column_width;
     while (s->column_spots * s->slot_bytes > times * COLUMN_SHARED)
         s->column_spots /= 2;

@@ -91,6 +91,7 @@ typedef struct tally_cuda_sizes {
     } narrow;
     struct {             /* scan_tall.cu */
         unsigned width;  /* neighbouring columns that a thread takes if rows are aligned */
+        bool packs;      /* as a word (packed_scans.cu), wherever narrow rows begin */
         unsigned items;  /* rows of a thread at most; 0: that does not do this scan */
         unsigned sums;   /* bytes of a block's sums in shared memory */
         unsigned blocks; /* that a multiprocessor must have registers for */

@@ -26,6 +26,10 @@ static const struct {
     {TALLY_PROD, TALLY_U16, TALLY_U64, TALLY_REDUCE, 0},
     {TALLY_LOGSUMEXP, TALLY_I32, TALLY_F64, TALLY_REDUCE, 0}, /* as good as the largest, far behind a table's end */
     {TALLY_MINMAX, TALLY_U8, TALLY_U8, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
+    /* some columns in a word (packed_scans.cu), whose alignment decides where results of tall slabs lie */
+    {TALLY_MAX, TALLY_I8, TALLY_I8, TALLY_INCLUSIVE_SCAN, 0},
+    {TALLY_PROD, TALLY_I16, TALLY_I16, TALLY_EXCLUSIVE_SCAN, TALLY_REVERSE},
+    {TALLY_ANY, TALLY_U8, TALLY_U8, TALLY_EXCLUSIVE_SCAN, 0},
 };
 static const tally_shape shapes[] = {
     /* long rows, whose ends are anywhere in a vector (scan_thin.cu) */
@@ -69,8 +73,9 @@ static const tally_shape shapes[] = {
     {2, 7001, 37, 0},
     {3, 91, 2001, 0},
     {1, 20501, 66, 0},
+    {1, 9001, 64, 0},
 };
-enum { TALL = COUNT_OF(shapes) - 3 };
+enum { TALL = COUNT_OF(shapes) - 4 };
 static size_t first_shape;
 
 typedef struct buffers {

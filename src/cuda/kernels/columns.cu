@@ -213,10 +213,11 @@ template <class Spot> inline void fold_groups(Spot *spots, uint32 panel, uint32 
     constexpr uint32 AT_ONCE = ARE_TOGETHER ? (int)MOST_TOGETHER : 8;
     __syncthreads();
     for (uint32 d = 1; d < groups; d *= AT_ONCE) {
-        const uint32 wholes = (groups + AT_ONCE * d - 1) / (AT_ONCE * d);
+        const uint32 wholes = small_quotient(groups + AT_ONCE * d - 1, AT_ONCE * d);
         for (uint32 i = threadIdx.x; i < panels * wholes * panel; i += BLOCK) {
-            const uint32 row = i / panel, number = row / wholes, group = (row - number * wholes) * AT_ONCE * d;
-            const uint32 at = (number * groups + group) * panel + i % panel;
+            const uint32 row = small_quotient(i, panel), number = panels == 1 ? 0 : small_quotient(row, wholes);
+            const uint32 group = (row - number * wholes) * AT_ONCE * d;
+            const uint32 at = (number * groups + group) * panel + i - row * panel;
             if constexpr (ARE_TOGETHER) {
                 Spot all[AT_ONCE];
 #pragma unroll

@@ -9,13 +9,17 @@ struct panel_part {
     uint32 columns, slabs;
 };
 
-inline panel_part panel_part_at(const columns_args &p, uint64 number) {
+/* Panels of all slabs, or groups of slabs. */
+inline uint64 all_panels(const columns_args &p) {
+    return (p.slabs == 1 ? p.outer : quotient(p.outer + p.slabs - 1, p.slabs)) * p.panels;
+}
+inline panel_part panel_part_at(const columns_args &p, uint64 all, uint64 number) {
     panel_part b;
-    const uint64 all = (p.outer + p.slabs - 1) / p.slabs * p.panels;
-    const uint64 inner = p.in_clusters ? p.chunks : all, of_outer = quotient(number, inner);
+    const uint64 inner = p.in_clusters ? p.chunks : all, of_outer = number < inner ? 0 : quotient(number, inner);
     const uint64 of_inner = number - of_outer * inner;
     b.chunk = p.in_clusters ? of_inner : of_outer;
-    const uint64 panel = (p.in_clusters ? of_outer : of_inner) * p.slabs, outer = quotient(panel, p.panels);
+    const uint64 panel = (p.in_clusters ? of_outer : of_inner) * p.slabs;
+    const uint64 outer = p.panels == 1 ? panel : panel < p.panels ? 0 : quotient(panel, p.panels);
     b.slab = outer * p.extent * p.inner;
     b.in_slab = (panel - outer * p.panels) * p.panel;
     b.column = outer * p.inner + b.in_slab;
@@ -388,7 +392,8 @@ template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[
 /* The stretch of the thread whose first element is number 'spot' of a step, counted slab after slab and row after row. */
 template <int Width> inline stretch<Width> stretch_of(const columns_args &p, const panel_part &b, uint32 spot) {
     stretch<Width> s;
-    const uint32 row = spot / p.panel, column = spot % p.panel, slab = row / p.groups, group = row - slab * p.groups;
+    const uint32 row = small_quotient(spot, p.panel), slab = p.slabs == 1 ? 0 : small_quotient(row, p.groups);
+    const uint32 column = spot - row * p.panel, group = row - slab * p.groups;
     constexpr int AHEAD = rows_ahead(Width);
     uint64 first = b.chunk * p.chunk;
     if (SIZE_ON_DEVICE && first > p.extent)
@@ -417,9 +422,13 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     const uint64 shift = (uint64)(s.x + s.at) & 3;
     s.in_step = (s.step * sizeof(in_t) & 3) == 0 && (!HAS_SECOND || ((uint64)(s.y + s.at) & 3) == shift);
     s.bits = (uint32)shift * 8;
+    uint32 of_row = column, rows = (uint32)(first - b.chunk * p.chunk);
 #pragma unroll
-    for (int k = 0; k < Width; k++)
-        s.row[k] = (uint32)(first - b.chunk * p.chunk) + (column + k) / p.panel;
+    for (int k = 0; k < Width; k++) {
+        s.row[k] = rows;
+        of_row = of_row + 1 == p.panel ? 0 : of_row + 1;
+        rows += of_row == 0;
+    }
     return s;
 }
 
@@ -448,7 +457,7 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
     arrive_in_cluster();
     wait_for_cluster();
     for (uint32 j = first + threadIdx.x; j < end; j += BLOCK) {
-        const uint32 slab = j / b.columns;
+        const uint32 slab = b.slabs == 1 ? 0 : small_quotient(j, b.columns);
         const Spot *const at = spots + (slab * p.groups * p.panel + j - slab * b.columns);
         Spot acc = spot_at_block(at, 0);
         if constexpr (COMBINES_TOGETHER && ARE_SAME<Spot, acc_t>) {
@@ -472,6 +481,54 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
     wait_for_cluster();
 }
 #endif
+
+/* The last block of a panel gives the results. 'others' blocks have handed over sums of its columns, 'results' apart,
+ * and 'spots' has its own. Threads share columns where these are few. One block of some needs this, so it is a call,
+ * which keeps the registers of the loop few. */
+inline void give_handed(handed *from, uint32 others, uint32 results, uint32 columns, spot_t *spots,
+                              const destination to, uint64 column) {
+    constexpr uint32 AHEAD = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 ? 2 : 4;
+    constexpr uint32 THREADS = COLUMN_SPOTS < BLOCK ? (int)COLUMN_SPOTS : (int)BLOCK;
+    const uint32 fit = columns < THREADS ? THREADS / columns : 1, shares = fit < others ? fit : others;
+    const uint32 here = shares > 1 ? columns : BLOCK, share = threadIdx.x / here;
+    const uint32 each = (others + shares - 1) / shares, step = COMMUTES ? shares : 1;
+    for (uint32 j = threadIdx.x - share * here; j - threadIdx.x % here < columns; j += here) {
+        const bool works = share < shares && j < columns;
+        const acc_t own = works ? sum_of(spots[j]) : identity_as<acc_t>();
+        acc_t acc = identity_as<acc_t>();
+        uint32 at = COMMUTES ? share : share * each;
+        const uint32 end = !works ? 0 : COMMUTES || at + each > others ? others : at + each;
+#pragma unroll 1
+        for (; at < end; at += AHEAD * step) {
+            acc_t next[AHEAD];
+#pragma unroll
+            for (uint32 u = 0; u < AHEAD; u++)
+                next[u] = identity_as<acc_t>();
+            take_over<true, false>(from + at * results + j, step * results, (end - at) * results, next);
+#if COMBINES_TOGETHER
+            acc_t all[AHEAD + 1] = {acc};
+#pragma unroll
+            for (uint32 u = 0; u < AHEAD; u++)
+                all[u + 1] = next[u];
+            acc = combine_all(all);
+#else
+#pragma unroll
+            for (uint32 u = 0; u < AHEAD; u++)
+                acc = combine(acc, next[u]);
+#endif
+        }
+        if (shares > 1) { /* then this is the only round */
+            acc_t *const of_shares = (acc_t *)spots;
+            __syncthreads();
+            if (works)
+                of_shares[threadIdx.x] = acc;
+            fold_groups(of_shares, columns, shares, 1);
+            acc = of_shares[j];
+        }
+        if (works && share == 0)
+            give(to, column + j, combine(acc, own));
+    }
+}
 
 template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, spot_t *spots) {
     const uint32 spot = threadIdx.x * Width, spots_a_slab = p.groups * p.panel;
@@ -502,11 +559,17 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
         return;
     }
 #endif
-    slot *partials = p.partials + b.chunk * p.outer * p.inner;
+    const uint64 results = p.outer * p.inner;
+    slot *const partials = p.partials + b.chunk * results;
+    handed *const all_handed = (handed *)p.partials + b.column;
+    if (p.hands_over && b.chunk + 1 == p.chunks)
+        return; /* fold_columns_of goes on */
     for (uint32 j = threadIdx.x; j < b.slabs * b.columns; j += BLOCK) {
-        const uint32 slab = j / b.columns; /* those of several slabs are whole rows */
+        const uint32 slab = b.slabs == 1 ? 0 : small_quotient(j, b.columns); /* of several they are whole rows */
         const acc_t acc = sum_of(spots[slab * spots_a_slab + j - slab * b.columns]);
-        if (p.chunks > 1)
+        if (p.hands_over)
+            give_away(all_handed + b.chunk * results + j, acc);
+        else if (p.chunks > 1)
             partials[b.column + j].write(acc);
         else
             give(p.to, b.column + j, acc);
@@ -516,9 +579,18 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 /* Threads of COLUMN_WIDTH columns and of one have kernels of their own, which are compiled side by side. */
 template <int Width> inline void fold_columns_of(const columns_args &p) {
     __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
+    wait_for_last(); /* which may hand over in the same memory */
     let_next_start();
     prepare_powers();
-    const uint64 parts = (p.outer + p.slabs - 1) / p.slabs * p.panels * p.chunks;
+    const uint64 all = all_panels(p), parts = all * p.chunks;
     for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
-        fold_panel<Width>(p, panel_part_at(p, number), (spot_t *)memory);
+        fold_panel<Width>(p, panel_part_at(p, all, number), (spot_t *)memory);
+    if (!p.hands_over)
+        return;
+    uint32 number = blockIdx.x;
+    hide(number); /* or what it is made of is kept in registers all along */
+    const panel_part b = panel_part_at(p, all, number); /* the block's only one */
+    if (b.chunk + 1 == p.chunks)
+        give_handed((handed *)p.partials + b.column, (uint32)b.chunk, (uint32)(p.outer * p.inner), b.columns,
+                    (spot_t *)memory, p.to, b.column);
 }

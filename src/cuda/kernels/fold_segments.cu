@@ -191,12 +191,14 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
 inline void keep_ends(const tile_memory &s, const groups_args &p, uint64 number, const tile_groups &g, uint32 heads,
                       const acc_t &whole) {
     cut &c = p.cuts[number];
-    if (g.open && g.ends)
+    const bool goes_on = s.goes_on || (g.open && !g.ends);
+    if (g.open && g.ends && !p.handed)
         c.before.write(heads ? *(const acc_t *)s.before : whole);
-    if (s.goes_on)
-        c.after.write(*(const acc_t *)s.after);
-    else
-        c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
+    const acc_t after = s.goes_on ? *(const acc_t *)s.after : goes_on ? whole : identity_as<acc_t>();
+    if (!p.handed)
+        c.after.write(after);
+    else if (goes_on)
+        give_away(p.handed + number, after);
 }
 
 #if HAS_SUMS
@@ -253,16 +255,31 @@ struct tile_ends {
 inline void keep_sums(const tile_memory &s, const tile_sums &sums, const groups_args &p, uint64 number,
                              const tile &t, const tile_groups &g) {
     cut &c = p.cuts[number];
-    if (threadIdx.x == 0 && g.open && g.ends)
+    if (threadIdx.x == 0 && g.open && g.ends && !p.handed)
         c.before.write(sums.between(t, 0, g.open).accumulator(t, g.open));
     if (threadIdx.x != WARP)
         return;
     const bool is_inner = g.open && !g.ends;
     const uint32 begin = s.goes_on ? sums.last : is_inner ? 0 : t.count;
     const tile_sum sum = sums.between(t, begin, t.count);
-    c.after.write(begin < t.count ? sum.accumulator(t, t.count - begin) : identity_as<acc_t>());
+    if (!p.handed)
+        c.after.write(begin < t.count ? sum.accumulator(t, t.count - begin) : identity_as<acc_t>());
+    else if (begin < t.count)
+        give_away(p.handed + number, sum.accumulator(t, t.count - begin));
 }
 #endif
+
+/* The segment that began in an earlier tile, if it ends in this one and there is no last launch. 'own' is called for what
+ * the tile has of it. */
+template <class Own> inline void end_open(const groups_args &p, uint64 number, const tile_groups &g, Own own) {
+    if (!p.handed || !g.open || !g.ends)
+        return;
+    const uint64 start = (uint64)g.start, end = (uint64)g.begin;
+    if (number - (start >> p.tile_bits) > HANDED_OF_WARP)
+        end_handed<BLOCK>(p, number, g.from - 1, start, end, own());
+    else if (threadIdx.x < WARP)
+        end_handed<WARP>(p, number, g.from - 1, start, end, own());
+}
 
 /* Finds the first segments of a tile and of the next one, before others have: half of the block each. A round takes as
  * long as a load, so each thread has two under way. The offsets may be bad. */
@@ -357,7 +374,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         ends.begin(p, g);
     wait_for_copies<0>();
     __syncthreads();
-    if (threadIdx.x == 0 && !ends_stand(p))
+    if (threadIdx.x == 0 && !ends_stand(p) && !p.handed)
         p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
@@ -371,13 +388,14 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         ends.put_all(s, sums, p, t, g);
     __syncthreads();
     keep_sums(s, sums, p, number, t, g);
+    end_open(p, number, g, [&] { return sums.between(t, 0, g.open).accumulator(t, g.open); });
 #else
     const uint32 heads = mark_heads(s, p, t, g);
     const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */
     g.find_open(t);
     wait_for_copies<0>();
     __syncthreads();
-    if (threadIdx.x == 0 && !ends_stand(p))
+    if (threadIdx.x == 0 && !ends_stand(p) && !p.handed)
         p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
@@ -398,6 +416,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     }
     if (threadIdx.x == 0)
         keep_ends(s, p, number, g, heads, whole);
+    end_open(p, number, g, [&] { return heads ? *(const acc_t *)s.before : whole; });
 #endif
 }
 
@@ -416,7 +435,7 @@ inline void fold_all_segments(const groups_args &p) {
         __syncthreads();
     }
 #else
-    fold_segments_of(p, blockIdx.x);
+    fold_segments_of(p, ordinal_of_block());
 #endif
 }
 

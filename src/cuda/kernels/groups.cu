@@ -69,6 +69,19 @@ inline bool ends_stand(const groups_args &p) {
     return !p.checks_alone && !p.is_apart && p.speculative < p.tiles;
 }
 
+constexpr uint32 HANDED_AT_ONCE = sizeof(acc_t) <= 8 ? 4 : sizeof(acc_t) <= 16 ? 2 : 1;
+enum { HANDED_OF_WARP = 2 * WARP /* parts that a warp folds; more are the block's */ };
+
+/* The segment [start, end) began in an earlier tile, and tile 'number' has 'own' of it: its result, of the parts that the
+ * tiles since then hand over. The first of the threads has 'own'. */
+template <uint32 Threads>
+inline void end_handed(const groups_args &p, uint64 number, uint64 segment, uint64 start, uint64 end, const acc_t &own) {
+    const uint64 first = start >> p.tile_bits;
+    const acc_t before = fold_handed<Threads, HANDED_AT_ONCE>(p.handed + first, (uint32)(number - first));
+    if (threadIdx.x % Threads == 0)
+        store(p.out + segment, lower(combine(before, own), end - start, start));
+}
+
 /* What each warp of a block has counted. */
 struct counts_of_warps {
     uint32 count[BLOCK / WARP];

@@ -73,6 +73,26 @@ inline void take_over(handed *from, uint32 step, uint32 count, acc_t (&sum)[Many
     }
 }
 
+/* Folds the sums that 'count' others hand over, in their order. The first of the Threads threads that share the work has
+ * the result. One block of many needs this, so it is a call, which keeps the registers of the others' loop few. */
+template <uint32 Threads, uint32 Ahead> __noinline__ acc_t fold_handed(handed *from, uint32 count) {
+    const uint32 me = threadIdx.x % Threads, each = (count + Threads - 1) / Threads, step = COMMUTES ? Threads : 1;
+    uint32 at = COMMUTES ? me : me * each;
+    const uint32 end = COMMUTES || at + each > count ? count : at + each;
+    acc_t acc = identity_as<acc_t>();
+#pragma unroll 1
+    for (; at < end; at += Ahead * step) {
+        acc_t next[Ahead];
+        take_over<true>(from + at, step, end - at, next);
+        acc = combine(acc, next[0]);
+#pragma unroll
+        for (uint32 u = 1; u < Ahead; u++)
+            if (at + u * step < end)
+                acc = combine(acc, next[u]);
+    }
+    return Threads == WARP ? fold_warp_in_order(acc) : fold_block<Threads>(acc);
+}
+
 /* What many blocks take over, the sums of some after this: the last one that leaves wipes it all. Leaving blocks are
  * counted from whatever stands in 'left': the first block reads it and tells the others, so none leaves before. */
 struct hand_overs {

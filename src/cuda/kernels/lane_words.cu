@@ -6,11 +6,15 @@ struct lane_results {
     int count;    /* this lane's */
     int next;     /* those of the next lane, if they follow; else 0 */
     bool is_next; /* whether this lane's follow those of the lane before */
+    bool stores;
 
-    static lane_results of(int count, bool follows) {
+    /* Shared: a warp's last lane has the same results as the next one's first, which stores them. So only the ends of
+     * what follows each other are stored one by one. */
+    template <bool Shared = false> static lane_results of(int count, bool follows) {
         lane_results l;
         l.count = count;
-        l.is_next = follows && threadIdx.x % WARP;
+        l.stores = !Shared || threadIdx.x % WARP != WARP - 1;
+        l.is_next = follows && (Shared || threadIdx.x % WARP);
         l.next = __shfl_down_sync(ALL_LANES, l.is_next ? count : 0, 1);
         if (threadIdx.x % WARP == WARP - 1)
             l.next = 0;
@@ -32,10 +36,13 @@ inline void store_of_lanes(T *to, const few<T, Width> &results, const lane_resul
     if (__all_sync(ALL_LANES, shift == 0 && lanes.count == Width)) {
 #pragma unroll
         for (int w = 0; w < WORDS; w++)
-            __stcs((word *)to + w, words[w]);
+            if (lanes.stores)
+                __stcs((word *)to + w, words[w]);
         return;
     }
     words[WORDS] = from_above(words[0], 1);
+    if (!lanes.stores)
+        return;
     const int first = shift ? back : 0; /* the byte of the results at which an aligned word begins */
     const bool is_full = lanes.count == Width, has_first = shift && lanes.is_next && lanes.count * SIZE >= back;
     const bool has_last = is_full && (shift == 0 || lanes.next * SIZE >= back); /* the word before has the first bytes */
@@ -46,6 +53,8 @@ inline void store_of_lanes(T *to, const few<T, Width> &results, const lane_resul
     /* The rest one by one: results with bytes before 'begin', or from 'end' on. A pair may lie across two words. */
     const int begin = has_first ? 0 : first, whole = first + (WORDS - 1) * BYTES;
     const int end = has_last ? (int)sizeof results : is_full ? whole : first;
+    if (begin == 0 && lanes.count * SIZE <= end)
+        return;
 #pragma unroll
     for (int k = 0; k < Width; k++)
         if (k < lanes.count && (k * SIZE < begin || (k + 1) * SIZE > end))

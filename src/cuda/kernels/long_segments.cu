@@ -75,8 +75,17 @@ struct ends_of_segments {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_args p) {
-    const uint64 number = blockIdx.x * (uint64)(BLOCK / WARP) + threadIdx.x / WARP;
+inline bool hands_over(const groups_args &p) {
+    return SLOT_BYTES <= MOST_LONG_HANDED && p.handed;
+}
+
+/* The segment that ends in one of the block's tiles and began so many before that the block folds what they hand over. */
+struct far_segment {
+    uint64 tile, number, start, end; /* tile 0: there is none */
+};
+
+inline void fold_long_tile(const groups_args &p, far_segment &far) {
+    const uint64 of_block = ordinal_of_block() * (uint64)(BLOCK / WARP), number = of_block + threadIdx.x / WARP;
     const bool is_there = number < p.tiles;
     const uint64 first = number << p.tile_bits, left = is_there ? p.n - first : 0, whole = 1ull << p.tile_bits;
     warp_tile<ends_of_segments> t(p, first, (uint32)(left < whole ? left : whole));
@@ -86,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
     t.ends.is_speculative = !p.checks_alone && number < p.speculative;
     t.ends.is_good = true;
     if (p.checks_alone)
-        t.ends.is_good = !check_by_block(p, blockIdx.x * (uint64)(BLOCK / WARP), before);
+        t.ends.is_good = !check_by_block(p, of_block, before);
     else if (!t.ends.is_speculative)
         t.ends.wait(p);
     let_next_start();
@@ -97,15 +106,40 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
     t.ends.first = t.ends.next = p.checks_alone           ? before[threadIdx.x / WARP].all()
                                  : t.ends.is_speculative ? first_by_warp(p.offsets, p.segments, first)
                                                          : p.first[number];
-    const uint64 start = begin_of(p, t.ends.first - (t.ends.first != 0)), end = begin_of(p, t.ends.first);
+    const uint64 start = begin_of(p, t.ends.first - (t.ends.first != 0)), behind = begin_of(p, t.ends.first);
     t.ends.look(p);
     if (threadIdx.x % WARP == 0 && !ends_stand(p))
-        p.cuts[number].tell(t.ends.first, start, end);
+        p.cuts[number].tell(t.ends.first, start, behind);
     const acc_t open = t.fold(p, a);
     /* It belongs to the segment before the next offset, unless that is the first of all or the one behind the last. */
     const bool goes_on = t.ends.next && t.ends.next <= p.segments;
     if (t.ends.is_speculative) /* the last launch relies on it */
         wait_for_last();
-    if (threadIdx.x % WARP == 0)
-        p.cuts[number].after.write(goes_on ? open : identity_as<acc_t>());
+    if (!hands_over(p)) {
+        if (threadIdx.x % WARP == 0)
+            p.cuts[number].after.write(goes_on ? open : identity_as<acc_t>());
+        return;
+    }
+    const bool has_reader = goes_on && t.from < t.count && begin_of(p, t.ends.next) > first; /* else nobody wipes it away */
+    if (threadIdx.x % WARP == 0 && has_reader)
+        give_away(p.handed + number, open);
+    const uint64 begin = begin_of(p, t.ends.first - (t.ends.first != 0)), end = begin_of(p, t.ends.first); /* once more */
+    const bool ends = t.ends.first && end > first && end - first <= t.count;
+    const acc_t own = ends ? p.cuts[number].before.read() : identity_as<acc_t>();
+    if (ends && number - (begin >> p.tile_bits) <= HANDED_OF_WARP)
+        end_handed<WARP>(p, number, t.ends.first - 1, begin, end, own);
+    else if (ends && threadIdx.x % WARP == 0)
+        far = {number, t.ends.first - 1, begin, end};
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_args p) {
+    __shared__ far_segment far;
+    if (threadIdx.x == 0)
+        far.tile = 0;
+    fold_long_tile(p, far);
+    if (!hands_over(p))
+        return;
+    __syncthreads();
+    if (far.tile)
+        end_handed<BLOCK>(p, far.tile, far.number, far.start, far.end, p.cuts[far.tile].before.read());
 }

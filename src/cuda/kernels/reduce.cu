@@ -18,25 +18,6 @@ enum {
     ACROSS_BLOCKS = ARE_LIGHT && sizeof(acc_t) > 8 ? 4 : (int)BLOCKS_A_PROCESSOR
 };
 
-/* Returns the row's result to thread 0 of its last block, which has 'own' and waits for those of the others. One block
- * of many needs this, so it is a call, which keeps the registers of the others' loop few. */
-__noinline__ acc_t fold_handed(handed *of_blocks, uint32 others, acc_t own) {
-    constexpr uint32 AHEAD = sizeof(acc_t) > 8 ? 1 : 2;
-    const uint32 each = (others + BLOCK - 1) / BLOCK, step = COMMUTES ? BLOCK : 1;
-    uint32 at = COMMUTES ? threadIdx.x : threadIdx.x * each;
-    const uint32 end = COMMUTES || at + each > others ? others : at + each;
-    acc_t acc = identity_as<acc_t>();
-#pragma unroll 1
-    for (; at < end; at += AHEAD * step) {
-        acc_t next[AHEAD];
-        take_over<true>(of_blocks + at, step, end - at, next);
-        acc = combine(acc, next[0]);
-        if (AHEAD > 1 && at + step < end)
-            acc = combine(acc, next[AHEAD - 1]);
-    }
-    return combine(fold_block<BLOCK>(acc), own);
-}
-
 /* Aligned: all rows begin with a whole vector. Any rows take more registers, so they have a kernel of their own. */
 template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
     const uint32 block = ordinal_of_block();
@@ -49,7 +30,7 @@ template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
         acc_t acc = fold_row<BLOCK, UNROLL, Aligned>(p, r, block);
         handed *of_blocks = (handed *)p.partials + number * p.blocks;
         if (p.blocks > 1 && hand_over_all && is_last)
-            acc = fold_handed(of_blocks, (uint32)p.blocks - 1, acc);
+            acc = combine(fold_handed<BLOCK, (sizeof(acc_t) > 8 ? 1 : 2)>(of_blocks, (uint32)p.blocks - 1), acc);
         if (threadIdx.x)
             continue;
         if (!hand_over_all)

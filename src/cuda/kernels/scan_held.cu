@@ -12,37 +12,21 @@ enum {
     HELD_VECTOR = 16 / sizeof(in_t) /* elements of a vector */
 };
 
-/* An element at any address, read past the first-level cache. A kernel that starts early may find old contents there,
- * from before the kernel before the last one wrote. */
-template <class T> inline T load_fresh(const T *from) {
-    typedef typename word_of<sizeof(T)>::type word;
-    T value;
-    if (((uint64)from & (sizeof(T) - 1)) == 0) {
-        const word bits = __ldcg((const word *)from);
-        memcpy(&value, &bits, sizeof(T));
-        return value;
-    }
-#pragma unroll
-    for (int b = 0; b < (int)sizeof(T); b++)
-        ((uint8 *)&value)[b] = __ldcg((const uint8 *)from + b);
-    return value;
-}
-
 /* The results of a vector of elements, and the largest word that they are whole numbers of. */
 typedef few<result_t, HELD_VECTOR> held_results;
 typedef typename word_of<(sizeof(held_results) < 16 ? sizeof(held_results) : 16)>::type held_word;
 enum { HELD_WORDS = sizeof(held_results) / sizeof(held_word) };
 
-/* A vector of elements at any address, with 'count' elements; and some of a vector's results, written to any address.
- * Few threads need these, so they are calls, which keeps the code of the others short. */
-__noinline__ uint4 gather(const in_t *from, int count) {
-    in_t few[HELD_VECTOR] = {};
+/* The aligned vector at an address, with what of it is the array's; and some of a vector's results, written to any
+ * address. Few threads need these, so they are calls, which keeps the code of the others short. */
+__noinline__ uint4 gather(const uint8 *at, const uint8 *begin, const uint8 *end) {
+    uint8 bytes[16] = {};
 #pragma unroll
-    for (int k = 0; k < HELD_VECTOR; k++)
-        if (k < count)
-            few[k] = load_fresh(from + k);
+    for (int b = 0; b < 16; b++)
+        if (at + b >= begin && at + b < end)
+            bytes[b] = __ldcg(at + b);
     uint4 bits;
-    memcpy(&bits, few, 16);
+    memcpy(&bits, bytes, 16);
     return bits;
 }
 __noinline__ void scatter(result_t *to, const held_results results, int from, int until) {
@@ -91,33 +75,6 @@ struct held {
     int count;  /* number of elements */
     uint4 bits, second_bits;
 
-    uint4 vector_of(const in_t *array, uint64 n) const {
-        const uint32 shift = (uint32)((uint64)array & 15);
-        const bool is_inside = low >= HELD_VECTOR && low + 2 * HELD_VECTOR <= n;
-        if (shift == 0 && count == HELD_VECTOR)
-            return __ldcg((const uint4 *)(array + low));
-        if (shift && __all_sync(ALL_LANES, is_inside)) {
-            /* the two vectors that it lies across; the next lane has the second */
-            const uint4 *at = (const uint4 *)((uint64)(array + low) & ~15ull);
-            const uint4 first = __ldcg(at);
-            uint4 second = REVERSE ? from_below(first, 1) : from_above(first, 1);
-            if (threadIdx.x % WARP == (REVERSE ? 0 : WARP - 1))
-                second = __ldcg(at + 1);
-            return straddling(first, second, shift);
-        }
-        return gather(array + low, count);
-    }
-    void fetch(const held_args &p, int row) {
-        const uint64 warp = (number_of_block(p) * blockDim.x + threadIdx.x) / WARP;
-        uint64 vector = (warp * HELD_ROWS + row) * WARP + threadIdx.x % WARP;
-        if (REVERSE)
-            vector = (uint64)gridDim.x * blockDim.x * HELD_ROWS - 1 - vector;
-        low = vector * HELD_VECTOR;
-        count = low >= p.n ? 0 : p.n - low < HELD_VECTOR ? (int)(p.n - low) : (int)HELD_VECTOR;
-        bits = vector_of(p.x, p.n);
-        if (HAS_SECOND)
-            second_bits = vector_of(p.y, p.n);
-    }
     /* Adds the elements to 'left' in logical order, and calls each(k, before, after) for element k with the sums before
      * and after it. */
     template <class Each> acc_t add(const held_args &p, acc_t left, Each each) const {
@@ -149,6 +106,63 @@ struct held {
             p.total[blockIdx.y].write(left);
     }
 };
+
+/* The number of a thread's vector in memory, in row 'row' of its warp's. */
+inline uint64 number_of_vector(const held_args &p, int row) {
+    const uint64 warp = (number_of_block(p) * blockDim.x + threadIdx.x) / WARP;
+    const uint64 vector = (warp * HELD_ROWS + row) * WARP + threadIdx.x % WARP;
+    return REVERSE ? (uint64)gridDim.x * blockDim.x * HELD_ROWS - 1 - vector : vector;
+}
+
+/* Loads a thread's vectors of an array at any address. Each is made of the two aligned ones that it lies across, of which
+ * the next lane has the second, or the next row. They are read past the first-level cache: a kernel that starts early may
+ * find old contents there, from before the kernel before the last one wrote. All loads are under way together, but for
+ * those of vectors that are not wholly the array's. */
+inline void load_vectors(const held_args &p, const in_t *array, uint4 (&vector)[HELD_ROWS]) {
+    const uint32 shift = (uint32)((uint64)array & 15), lane = threadIdx.x % WARP, edge = REVERSE ? WARP - 1 : 0;
+    const uint8 *begin = (const uint8 *)array, *end = (const uint8 *)(array + p.n);
+    uint4 part[HELD_ROWS + 1]; /* in the order of rows; the last lane needs the one more */
+    uint32 others = 0;         /* not wholly the array's: a bit for each */
+#pragma unroll
+    for (int k = 0; k <= HELD_ROWS; k++) {
+        const uint8 *at = begin - shift + number_of_vector(p, k - REVERSE) * 16;
+        const bool is_needed = k - REVERSE >= 0 && k - REVERSE < HELD_ROWS ? true : shift && lane == edge;
+        part[k] = uint4();
+        if (is_needed && at >= begin && at + 16 <= end)
+            part[k] = __ldcg((const uint4 *)at);
+        else if (is_needed && at + 16 > begin && at < end)
+            others |= 1u << k;
+    }
+#pragma unroll
+    for (int k = 0; k <= HELD_ROWS; k++)
+        if (others >> k & 1)
+            part[k] = gather(begin - shift + number_of_vector(p, k - REVERSE) * 16, begin, end);
+    __syncwarp();
+#pragma unroll
+    for (int u = 0; u < HELD_ROWS; u++) {
+        vector[u] = part[u + REVERSE];
+        if (shift) {
+            const uint4 next = from_lane(lane == edge ? part[u + 1 - REVERSE] : vector[u], REVERSE ? lane - 1 : lane + 1);
+            vector[u] = straddling(vector[u], next, shift);
+        }
+    }
+}
+
+inline void fetch_all(const held_args &p, held (&mine)[HELD_ROWS]) {
+    uint4 vector[HELD_ROWS], second[HELD_ROWS];
+    load_vectors(p, p.x, vector);
+    if (HAS_SECOND)
+        load_vectors(p, p.y, second);
+#pragma unroll
+    for (int u = 0; u < HELD_ROWS; u++) {
+        held &h = mine[u];
+        h.low = number_of_vector(p, u) * HELD_VECTOR;
+        h.count = h.low >= p.n ? 0 : p.n - h.low < HELD_VECTOR ? (int)(p.n - h.low) : (int)HELD_VECTOR;
+        h.bits = vector[u];
+        if (HAS_SECOND)
+            h.second_bits = second[u];
+    }
+}
 
 /* Gives each lane the sum of the lanes up to it, added in order. */
 inline acc_t scan_lanes(acc_t sum) {
@@ -277,9 +291,7 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK, HELD_BLOCKS) scan_held(
     let_next_start();
     if (all && threadIdx.x < number)
         prefetch(all->sums() + threadIdx.x);
-#pragma unroll
-    for (int u = 0; u < HELD_ROWS; u++)
-        mine[u].fetch(p, u);
+    fetch_all(p, mine);
     if (all && number == 0 && threadIdx.x == blockDim.x - 1)
         left = all->count_left();
 #pragma unroll

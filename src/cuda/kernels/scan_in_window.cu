@@ -23,18 +23,23 @@ template <int Levels> struct few_elements {
         add_to(sum, w, x);
 #endif
     }
-    /* As an integer: a double below 2^51 units shows it when 1.5 * 2^52 units are added. */
-    acc_t words() const {
-        acc_t r = identity_as<acc_t>();
-        double sum[MOST_LEVELS] = {of[0][0], of[0][1]};
+    /* The upper level's sum in u: a double below 2^51 units shows it when 1.5 * 2^52 units are added. */
+    int64 units() const {
+        return __double_as_longlong(__dadd_rn(level(0), w.sigma)) - __double_as_longlong(w.sigma);
+    }
+    double level(int l) const {
+        double sum = of[0][l];
 #pragma unroll
         for (int c = 1; c < CHAINS; c++)
-            for (int l = 0; l < Levels; l++)
-                sum[l] = __dadd_rn(sum[l], of[c][l]);
-        const int64 first = __double_as_longlong(__dadd_rn(sum[0], w.sigma)) - __double_as_longlong(w.sigma);
+            sum = __dadd_rn(sum, of[c][l]);
+        return sum;
+    }
+    /* The sum as an integer, of the upper level's. */
+    acc_t words(int64 first) const {
+        acc_t r = identity_as<acc_t>();
         const double magic = 1.5 * power(the_window.bottom + 52);
         const int64 second = Levels == 2
-                                 ? __double_as_longlong(__dadd_rn(sum[1], magic)) - __double_as_longlong(magic)
+                                 ? __double_as_longlong(__dadd_rn(level(1), magic)) - __double_as_longlong(magic)
                                  : 0;
         const uint32 low = (uint32)first, high = (uint32)(first >> 32), sign = (uint32)(first >> 63);
         const uint32 by = w.shift % 32;
@@ -176,10 +181,10 @@ template <int Levels, bool IsWhole> struct few_results {
 
 /* Adds up a summer's share of elements [from, to) of a tile. In no level if doubles do not hold it. */
 template <int Levels>
-inline seen_elements sum_few_in(const uint8 *memory, uint32 shift, int thread, int from, int to, acc_t *sum) {
+inline seen_elements sum_few_in(const uint8 *memory, uint32 shift, int thread, int from, int to,
+                                few_elements<Levels> &few) {
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector, at_once = ITEMS / a_vector;
     sizes_of_elements sizes;
-    few_elements<Levels> few;
     const auto add = [&](int v, bool is_aligned, bool all) {
         uint4 bits = ((const uint4 *)memory)[v];
         uint32 words[4];
@@ -208,18 +213,7 @@ inline seen_elements sum_few_in(const uint8 *memory, uint32 shift, int thread, i
     }
     const sizes_of_few all = sizes;
     const int levels = levels_of(all); /* -0 does not matter here */
-    if (levels == 0 || levels > Levels)
-        return {0, 0};
-    *sum = few.words();
-    return {levels, all.largest()};
-}
-inline seen_elements sum_few(const uint8 *memory, uint32 shift, int thread, int from, int to, acc_t *sum) {
-    seen_elements seen = {0, 0};
-    if (LEAST_LEVELS == 1 && the_window.levels == 1)
-        seen = sum_few_in<1>(memory, shift, thread, from, to, sum);
-    if (!TAKES_F16 && !seen.levels)
-        seen = sum_few_in<2>(memory, shift, thread, from, to, sum);
-    return seen;
+    return {levels > Levels ? 0 : levels, all.largest()};
 }
 
 #if SUMMERS_TELL
@@ -332,7 +326,7 @@ inline acc_t sum_of_stretch(const stretch_of<in_t, ITEMS> &items, bits_t heads) 
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
         sum.add(items.word, REVERSE ? ITEMS - 1 - k : k, k >= last);
-    return sum.words();
+    return sum.words(sum.units());
 }
 /* False if some results may be wrong. Groups that begin in the stretch begin with 'base'. */
 template <int Levels, bool IsWhole>

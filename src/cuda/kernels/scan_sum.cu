@@ -3,6 +3,14 @@
 
 /* ---- summers ---- */
 
+inline int summing_team() {
+    return SUMMING_TEAMS == 1 ? 0 : (int)(threadIdx.x - FIRST_SUMMER) / SUMMERS;
+}
+/* Its number in the team. */
+inline int summing_thread() {
+    return (int)(threadIdx.x - FIRST_SUMMER) - summing_team() * SUMMERS;
+}
+
 #if GROUPS == KEYS || GROUPS == SEGMENTS || SUMMERS_TELL
 /* Gives all lanes the greatest value of the warp's lanes. */
 inline int greatest_of_warp(int x) {
@@ -24,7 +32,7 @@ inline void tell_seen(scratch &s, const place &here, const seen_elements &seen) 
     const bool do_fit = __all_sync(ALL_LANES, seen.levels != 0), fit_one = __all_sync(ALL_LANES, seen.levels == 1);
     const float largest = __int_as_float(greatest_of_warp(__float_as_int(seen.largest)));
     if (threadIdx.x % WARP == 0) {
-        s.seen[here.at][(threadIdx.x - FIRST_SUMMER) / WARP] = {fit_one ? 1 : do_fit ? 2 : 0, largest};
+        s.seen[here.at][summing_thread() / WARP] = {fit_one ? 1 : do_fit ? 2 : 0, largest};
         s.is_seen[here.at].arrive();
     }
 }
@@ -34,8 +42,8 @@ inline void tell_seen(scratch &s, const place &here, const seen_elements &seen) 
 inline int greatest_of_summers(int *of_warps, int x) {
     x = greatest_of_warp(x);
     if (threadIdx.x % WARP == 0)
-        of_warps[(threadIdx.x - FIRST_SUMMER) / WARP] = x;
-    sync_some<SUMMERS>(OF_SUMMERS);
+        of_warps[summing_thread() / WARP] = x;
+    sync_some<SUMMERS>(OF_SUMMERS + summing_team());
 #pragma unroll
     for (int w = 0; w < SUMMERS / WARP; w++)
         x = x > of_warps[w] ? x : of_warps[w];
@@ -50,7 +58,7 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
     return column >= t.count ? -1 : (int)(REVERSE ? column : t.count - 1 - column);
 #elif GROUPS == KEYS
     constexpr int a_vector = 16 / sizeof(index_t);
-    const int thread = threadIdx.x - FIRST_SUMMER, shift = shift_of(p.keys + t.low);
+    const int thread = summing_thread(), shift = shift_of(p.keys + t.low);
     const index_t *keys = keys_of(s, p, t, here.at);
     const auto logical = [&](int e) { return REVERSE ? t.count - 1 - e : e; };
     int found = -1; /* in logical order */
@@ -156,7 +164,7 @@ struct words_of_integers : integer_sums {
 };
 /* The summers' sum, which the first of them gets. */
 inline acc_t sum_integers(scratch &s, const uint8 *memory, int shift, int in_turn, int from, int to) {
-    const int thread = threadIdx.x - FIRST_SUMMER;
+    const int thread = summing_thread();
     words_of_integers sum;
     if (shift % sizeof(in_t) == 0)
         sum = sum_words<words_of_integers>(memory, shift, thread, from, to);
@@ -167,10 +175,10 @@ inline acc_t sum_integers(scratch &s, const uint8 *memory, int shift, int in_tur
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2)
         sum.add(from_across(sum, d));
-    words_of_integers *of_warp = (words_of_integers *)s.of_summers[in_turn];
+    words_of_integers *of_warp = (words_of_integers *)s.of_summers[summing_team()][in_turn];
     if (thread % WARP == 0)
         of_warp[thread / WARP] = sum;
-    sync_some<SUMMERS>(OF_SUMMERS);
+    sync_some<SUMMERS>(OF_SUMMERS + summing_team());
     if (thread != 0)
         return identity_as<acc_t>();
 #pragma unroll
@@ -183,7 +191,7 @@ inline acc_t sum_integers(scratch &s, const uint8 *memory, int shift, int in_tur
 /* Adds up this thread's share of elements [from, to) of a tile: consecutive ones in logical order if the operator does
  * not commute, else those that are fastest to read. */
 inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, const uint8 *second, int from, int to) {
-    int thread = threadIdx.x - FIRST_SUMMER;
+    int thread = summing_thread();
     running<lane_t> sum;
     /* All of them are in one row; remainders of each would take longer than all else. */
     const uint64 of_first = GROUPS != ROWS ? 0
@@ -309,6 +317,58 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     return sum.sum();
 }
 
+#if IN_WINDOW
+/* A warp's sum of numbers below 2^51. */
+inline int64 sum_of_lanes(int64 x) {
+#if TALLY_ARCHITECTURE >= 80
+    enum { LOWER = 26 };
+    const uint32 low = __reduce_add_sync(ALL_LANES, (uint32)x & (1u << LOWER) - 1);
+    return ((int64)(int32)__reduce_add_sync(ALL_LANES, (uint32)(x >> LOWER)) << LOWER) + low;
+#else
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        x += from_across(x, d);
+    return x;
+#endif
+}
+
+/* A warp of summers adds up its share of elements [from, to) of a tile; the first lane gets the sum. Where all lanes have
+ * one level, they add up its integers: words would take five rounds of shuffles, for which a tile's prefix waits. */
+inline acc_t sum_of_warp(scratch &s, const scan_args &p, const tile &t, const place &here, int thread, int from, int to) {
+    const uint8 *memory = s.tile[here.at];
+    const uint32 shift = shift_of(p.x + t.low);
+    seen_elements seen = {0, 0};
+    acc_t sum;
+    const auto tell = [&] {
+#if SUMMERS_TELL
+        tell_seen(s, here, seen);
+#endif
+    };
+    if (LEAST_LEVELS == 1 && the_window.levels == 1) {
+        few_elements<1> few;
+        seen = sum_few_in<1>(memory, shift, thread, from, to, few);
+        const int64 units = few.units();
+        if (__all_sync(ALL_LANES, seen.levels)) {
+            tell();
+            return few.words(sum_of_lanes(units));
+        }
+        sum = few.words(units);
+    }
+    if (!TAKES_F16 && !seen.levels) {
+        few_elements<2> few;
+        seen = sum_few_in<2>(memory, shift, thread, from, to, few);
+        sum = few.words(few.units());
+    }
+    tell();
+    if (!seen.levels)
+        sum = sum_share(p, t, memory, nullptr, from, to);
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        sum = combine(sum, from_above(sum, d));
+    return sum;
+}
+#endif
+
 /* The number of summers that signal that a tile may be overwritten. One can signal for all, behind their barrier. If
  * elements are not aligned, which costs more than that anyway, each signals for its own reads, because
  * compute-sanitizer's racecheck reports races there that the memory model does not have. */
@@ -317,18 +377,20 @@ inline int arriving_summers(const scan_args &p) {
 }
 
 inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
-    int thread = threadIdx.x - FIRST_SUMMER, lane = thread % WARP, in_turn = 0;
-    uint32 wave = 0;
+    const int team = summing_team(), thread = summing_thread(), lane = thread % WARP;
+    int in_turn = 0;
+    uint32 wave = team;
     place here = {0, 0};
+    here.advance(team);
 #if FIRST_BY_MARKS
-    if (p.entries && thread < WARP) {
+    if (p.entries && team == 0 && thread < WARP) {
         const uint64 waves = (p.tiles + gridDim.x - 1) / gridDim.x;
         if (blockIdx.x == 0 && thread == 0)
             first_wave(p.entries)->tell_first(first_wave(p.entries)->count_left());
         clear_entries(p.entries, waves == 1 ? 0 : waves < WAVES ? waves : (uint64)WAVES);
     }
 #endif
-    for (uint64 turn = 0; turn < turns; turn++, here.advance(), in_turn ^= 1) {
+    for (uint64 turn = team; turn < turns; turn += SUMMING_TEAMS, here.advance(SUMMING_TEAMS), in_turn ^= 1) {
         tile t = tile_at(p, turn);
         s.full[here.at].wait(here.parity);
         if (!HAS_TERMS && GROUPS == ROWS && !p.entries) { /* nobody needs the sum */
@@ -342,27 +404,21 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
         const acc_t sum = sum_integers(s, s.tile[here.at], shift_of(p.x + t.low), in_turn, from, to);
 #else
 #if IN_WINDOW
-        lane_t sum;
-        const seen_elements seen = sum_few(s.tile[here.at], shift_of(p.x + t.low), thread, from, to, &sum);
-#if SUMMERS_TELL
-        tell_seen(s, here, seen);
-#endif
-        if (!seen.levels)
-            sum = sum_share(p, t, s.tile[here.at], nullptr, from, to);
+        lane_t sum = sum_of_warp(s, p, t, here, thread, from, to);
 #else
         lane_t sum = sum_share(p, t, s.tile[here.at], second_of(s, here.at), from, to);
 #endif
-        lane_t *of_warp = (lane_t *)s.of_summers[in_turn];
+        lane_t *of_warp = (lane_t *)s.of_summers[summing_team()][in_turn];
 #if HAS_TERMS
         sum = fold_warp(sum);
-#else
+#elif !IN_WINDOW
 #pragma unroll
         for (int d = 1; d < WARP; d *= 2) /* in order: the lanes above have what comes after */
             sum = combine(sum, by_words(sum, [=](uint32 w) { return __shfl_down_sync(ALL_LANES, w, d); }));
 #endif
         if (lane == 0)
             of_warp[thread / WARP] = sum;
-        sync_some<SUMMERS>(OF_SUMMERS);
+        sync_some<SUMMERS>(OF_SUMMERS + summing_team());
 #if HAS_TERMS
         if (thread < WARP)
             sum = fold_warp(lane < SUMMERS / WARP ? of_warp[lane] : identity_as<lane_t>());
@@ -382,9 +438,10 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
 #if FIRST_BY_MARKS
-            if (p.entries && turn == 0)
-                give_away(first_wave(p.entries)->sums() + blockIdx.x, widen(sum));
-            else
+            if (p.entries && turn == 0) {
+                if (blockIdx.x + 1 < p.tiles) /* else nobody waits for it, and it might come after all has been wiped */
+                    give_away(first_wave(p.entries)->sums() + blockIdx.x, widen(sum));
+            } else
 #endif
             if (p.tiles > 1 && p.entries)
                 publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
@@ -392,7 +449,7 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
         }
         if (thread < arriving_summers(p))
             s.ready[here.at].arrive();
-        wave = wave + 1 == WAVES ? 0 : wave + 1;
+        wave = wave + SUMMING_TEAMS >= WAVES ? wave + SUMMING_TEAMS - WAVES : wave + SUMMING_TEAMS;
     }
 }
 

@@ -1,10 +1,16 @@
 /* Scans down columns along an axis of few elements: outer x extent x inner, where rows are long. A thread goes down
  * THIN_WIDTH neighbouring columns of one slab, with the sums in registers. Each row begins anywhere in memory. So a
  * thread's elements are made of the two aligned words that they lie across, and the aligned words of results are made
- * of its own and of the next lane's. Nothing goes through shared memory, and no thread waits for another. */
+ * of its own and of the next lane's. A warp's last lane does the same as the next one's first, so that only a slab's ends are
+ * written one by one. Nothing goes through shared memory, and no thread waits for another. */
 
+#if COLUMN_PACKS
+constexpr bool THIN_PACKS = THIN_WIDTH >= (int)IN_WORD;
+#else
+constexpr bool THIN_PACKS = false;
+#endif
 enum {
-    THIN_AHEAD = HAS_SECOND || sizeof(acc_t) > 32 ? 1 : 2 /* rows whose loads are under way together */
+    THIN_AHEAD = HAS_SECOND || sizeof(acc_t) > 32 ? 1 : THIN_PACKS ? 4 : 2 /* rows whose loads are under way together */
 };
 typedef few<in_t, THIN_WIDTH> thin_elements;
 typedef few<result_t, THIN_WIDTH> thin_results;
@@ -56,7 +62,7 @@ struct thin_columns {
         t.count = slab >= p.outer || within >= p.inner ? 0
                   : p.inner - within < THIN_WIDTH      ? (int)(p.inner - within)
                                                        : (int)THIN_WIDTH;
-        t.results = lane_results::of(t.count, within != 0);
+        t.results = lane_results::of<true>(t.count, within != 0);
         return t;
     }
     /* Whether the words around all of the thread's elements are in the array. */
@@ -67,16 +73,85 @@ struct thin_columns {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_args p) {
-    const thin_columns t = thin_columns::of(p, blockIdx.x * (uint64)BLOCK + threadIdx.x);
-    const bool is_inside = t.count && t.is_inside(p.x, p) && (!HAS_SECOND || t.is_inside(p.y, p));
-    const bool has_base = p.carry || p.initial;
+/* The sums of a thread's columns. */
+template <bool ArePacked> struct thin_sums {
     short_running run[THIN_WIDTH];
-    if (has_base) /* sums begin with it, so that results need no other sum */
+
+    void begin(const scan_columns_args &p, const thin_columns &t) {
+        if (p.carry || p.initial) /* sums begin with it, so that results need no other sum */
+#pragma unroll
+            for (int k = 0; k < THIN_WIDTH; k++)
+                if (k < t.count)
+                    run[k] = short_running(p.carry ? p.carry[t.column + k].read() : raise(load(p.initial)));
+    }
+    thin_results add(const scan_columns_args &p, uint64 logical, const thin_elements &x, const thin_elements &y) {
+        const uint64 row = REVERSE ? p.extent - 1 - logical : logical;
+        thin_results results;
+#pragma unroll
+        for (int k = 0; k < THIN_WIDTH; k++) {
+            const value_t second = HAS_SECOND ? value_of(y.element[k]) : value_t(0);
+            if (!INCLUSIVE)
+                results.element[k] = run[k].result(p.before + logical);
+            run[k].add_next(value_of(x.element[k]), second, p.before + row);
+            if (INCLUSIVE)
+                results.element[k] = run[k].result(p.before + logical + 1);
+        }
+        return results;
+    }
+    void settle() { /* a sum that keeps digits only for some elements */
 #pragma unroll
         for (int k = 0; k < THIN_WIDTH; k++)
-            if (k < t.count)
-                run[k] = short_running(p.carry ? p.carry[t.column + k].read() : raise(load(p.initial)));
+            run[k].settle();
+    }
+    acc_t sum(int k) const {
+        return run[k].sum();
+    }
+};
+#if COLUMN_PACKS
+/* The same in words of some columns (packed_scans.cu). */
+template <> struct thin_sums<true> {
+    enum { WORDS = (int)sizeof(thin_elements) / 4 };
+    packed_run run[WORDS];
+
+    void begin(const scan_columns_args &p, const thin_columns &t) {
+        const uint32 base = in_all_places(p.initial && !p.carry ? raise(load(p.initial)) : identity_as<acc_t>());
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) {
+            uint32 word = p.carry ? 0 : base;
+#pragma unroll
+            for (int k = 0; k < (int)IN_WORD; k++)
+                if (p.carry && w * (int)IN_WORD + k < t.count)
+                    word |= in_all_places(p.carry[t.column + w * IN_WORD + k].read()) & ELEMENT << k * ELEMENT_BITS;
+            run[w] = packed_run(word);
+        }
+    }
+    thin_results add(const scan_columns_args &, uint64, const thin_elements &x, const thin_elements &) {
+        uint32 word[WORDS];
+        memcpy(word, &x, sizeof word);
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) {
+            const uint32 up_to = INCLUSIVE ? 0 : run[w].word();
+            run[w].add(form_of(word[w]));
+            word[w] = INCLUSIVE ? run[w].word() : up_to;
+        }
+        thin_results results;
+        memcpy(&results, word, sizeof word);
+        return results;
+    }
+    void settle() {}
+    acc_t sum(int k) const {
+        return acc_of_element(run[k / IN_WORD].word(), k % IN_WORD);
+    }
+};
+#endif
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_args p) {
+    constexpr uint32 OF_WARP = WARP - 1;
+    const uint64 warp = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP;
+    const thin_columns t = thin_columns::of(p, warp * OF_WARP + threadIdx.x % WARP);
+    const bool is_inside = t.count && t.is_inside(p.x, p) && (!HAS_SECOND || t.is_inside(p.y, p));
+    thin_sums<THIN_PACKS> sums;
+    sums.begin(p, t);
     for (uint64 j = 0; j < p.extent; j += THIN_AHEAD) {
         thin_row x[THIN_AHEAD], y[HAS_SECOND ? THIN_AHEAD : 1];
 #pragma unroll
@@ -92,27 +167,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_ar
         for (int u = 0; u < THIN_AHEAD; u++) {
             if (j + u >= p.extent)
                 break;
-            const uint64 logical = j + u, row = REVERSE ? p.extent - 1 - logical : logical;
-            const thin_elements of_x = x[u].elements(), of_y = y[HAS_SECOND ? u : 0].elements();
-            thin_results results;
-#pragma unroll
-            for (int k = 0; k < THIN_WIDTH; k++) {
-                const value_t value = value_of(of_x.element[k]);
-                const value_t second = HAS_SECOND ? value_of(of_y.element[k]) : value_t(0);
-                if (!INCLUSIVE)
-                    results.element[k] = run[k].result(p.before + logical);
-                run[k].add_next(value, second, p.before + row);
-                if (INCLUSIVE)
-                    results.element[k] = run[k].result(p.before + logical + 1);
-            }
+            const thin_results results =
+                sums.add(p, j + u, x[u].elements(), y[HAS_SECOND ? u : 0].elements());
+            const uint64 row = REVERSE ? p.extent - 1 - j - u : j + u;
             store_of_lanes(p.out + t.at + row * p.inner, results, t.results);
         }
-#pragma unroll
-        for (int k = 0; k < THIN_WIDTH; k++)
-            run[k].settle(); /* a sum that keeps digits only for some elements */
+        sums.settle();
     }
 #pragma unroll
     for (int k = 0; k < THIN_WIDTH; k++)
-        if (p.total && k < t.count)
-            p.total[t.column + k].write(run[k].sum());
+        if (p.total && k < t.count && t.results.stores)
+            p.total[t.column + k].write(sums.sum(k));
 }

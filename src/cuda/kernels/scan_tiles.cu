@@ -18,6 +18,15 @@
 /* Each block has one tile: no ring, and finishers only. */
 #define HAS_ONE_TILE (ONE_WAVE || BY_LOOK_BACK)
 
+/* In a window the summers of all values tell the finishers what they have seen of a tile's elements. Those of bf16 are
+ * two teams, which take tiles in turn, as a warp's other work on a tile takes longer than adding. */
+#define SUMMERS_TELL (IN_WINDOW && GROUPS == ALL && !TAKES_F16)
+#if SUMMERS_TELL && BY_BITS
+#define SUMMING_TEAMS 2
+#else
+#define SUMMING_TEAMS 1
+#endif
+
 constexpr int larger_of(int a, int b) {
     return a > b ? a : b;
 }
@@ -31,7 +40,7 @@ enum {
                 : BY_LOOK_BACK ? LOOK_BACK_BLOCK
                                : SCAN_FINISHERS,
     TEAMS = HAS_ONE_TILE ? 1 : SCAN_TEAMS, /* of finishers; they take tiles in turn */
-    SUMMERS = SCAN_SUMMERS,                /* threads */
+    SUMMERS = SCAN_SUMMERS / SUMMING_TEAMS, /* threads of a team of summers */
     MESSENGERS = SCAN_MESSENGERS,          /* warps */
     RING = HAS_ONE_TILE ? 1 : SCAN_RING,   /* tiles that shared memory holds */
     TILE = FINISHERS * ITEMS,
@@ -42,12 +51,12 @@ enum {
     FIRST_STORER = LOADERS,
     MESSENGER = FIRST_STORER + STORERS,
     FIRST_SUMMER = MESSENGER + MESSENGERS * WARP,
-    FIRST_FINISHER = FIRST_SUMMER + SUMMERS,
+    FIRST_FINISHER = FIRST_SUMMER + SCAN_SUMMERS,
     THREADS = FIRST_FINISHER + TEAMS * FINISHERS,
 
-    /* numbers of barriers; team k has OF_TEAMS + k */
+    /* numbers of barriers; team k has the k-th of them */
     OF_SUMMERS = 1,
-    OF_TEAMS,
+    OF_TEAMS = OF_SUMMERS + SUMMING_TEAMS,
 
     /* Bytes of a tile in the ring. Its first element is as far behind a multiple of 16 as in memory, so that vectors
      * can be copied as they are. */
@@ -71,8 +80,6 @@ static_assert(HAS_ONE_TILE || (THREADS == SCAN_THREADS && WAVES == SCAN_WAVES));
  * known; otherwise they are computed again then. */
 constexpr bool SMALL = sizeof(acc_t) <= 32 || MOMENTS;
 constexpr bool KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= (sizeof(lane_t) <= 4 ? 192 : 128);
-/* In a window the summers of all values tell the finishers what they have seen of a tile's elements. */
-#define SUMMERS_TELL (IN_WINDOW && GROUPS == ALL && !TAKES_F16)
 struct seen_elements {
     int levels;    /* in which doubles add them up; 0: in none */
     float largest; /* magnitude of elements of at most 4 bytes */
@@ -109,7 +116,7 @@ struct scratch {
 #endif
     gate full[RING], ready[RING], done[RING], empty[RING];
     alignas(16) uint8 prefix[RING][sizeof(record)];
-    alignas(16) uint8 of_summers[2][SUMMERS / WARP * sizeof(lane_t)];
+    alignas(16) uint8 of_summers[SUMMING_TEAMS][2][SUMMERS / WARP * sizeof(lane_t)];
     int head_of_summers[2][2][SUMMERS / WARP];
     alignas(16) uint8 of_finishers[TEAMS][2][FINISHERS / WARP * (sizeof(lane_t) + 16)];
 #if HAS_BATONS

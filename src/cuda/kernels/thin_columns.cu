@@ -18,7 +18,7 @@ template <int Width> struct thin_columns {
     bool has_neighbour; /* whether the lane that shares stores with this one has the columns next to these */
 
     thin_columns(const columns_args &p, uint64 number) : p(p) {
-        const uint64 outer = quotient(number, p.panels), within = number - outer * p.panels;
+        const uint64 outer = p.outer == 1 ? 0 : quotient(number, p.panels), within = number - outer * p.panels;
         slab = outer * p.extent * p.inner;
         results = outer * p.inner;
         const uint64 to = (uint64)(p.to.out + results);
