@@ -21,7 +21,9 @@ static tally_dtype acc_type(const tally_cpu_plan *plan) {
 
 void tally_cpu_convert_numbers(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values,
                                size_t count, void *out) {
-    if (from == to)
+    if (from == to && count == 1) /* as at each block's beginning and end */
+        tally_cpu_copy_one(out, values, tally_dtype_size(from));
+    else if (from == to)
         tally_cpu_copy(out, values, count * tally_dtype_size(from));
     else
         plan->device->level->types[from]->convert[to](values, count, out);

@@ -25,4 +25,16 @@ static inline void tally_cpu_copy(void *to, const void *from, size_t bytes) {
     memcpy(target + done, source + done, bytes - done);
 }
 
+/* A copy of 1, 2, 4 or 8 bytes without a call. */
+static inline void tally_cpu_copy_one(void *to, const void *from, size_t bytes) {
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 2)
+        memcpy(to, from, 2);
+    else
+        memcpy(to, from, 1);
+}
+
 #endif

@@ -5,6 +5,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/components.h"
+#include "cpu/copy.h"
 #include "cpu/lower.h"
 #include "cpu/scratch.h"
 
@@ -76,15 +77,22 @@ static void scan_block(const tally_cpu_plan *plan, const tally_cpu_direct_scan *
     tally_cpu_convert_numbers(plan, type, carry_type, reverse ? after : after + (n - 1) * bytes, 1, carry);
 }
 
+static bool are_same(const void *a, const void *b, size_t bytes) {
+    uint64_t one = 0, other = 0;
+    tally_cpu_copy_one(&one, a, bytes);
+    tally_cpu_copy_one(&other, b, bytes);
+    return one == other;
+}
+
 /* Whether the prefixes before n elements and after each of them are all the same, as in most blocks of a long scan for
  * the smallest element. An extreme that ends as it began has not changed in between. 'second' is the second scan's
  * before them. */
 static bool is_settled(const tally_cpu_plan *plan, uint64_t n, uint64_t second, const tally_cpu_lifted_block *block) {
     const size_t bytes = plan->lifted.bytes;
-    if (plan->context.nans || memcmp(block->scanned, tally_at(block->scanned, n, bytes), bytes) != 0)
+    if (plan->context.nans || !are_same(block->scanned, tally_at(block->scanned, n, bytes), bytes))
         return false;
     if (plan->lifted.parts == TALLY_CPU_EXTREMES)
-        return memcmp(block->second, tally_at(block->second, n, bytes), bytes) == 0;
+        return are_same(block->second, tally_at(block->second, n, bytes), bytes);
     return plan->lifted.parts == TALLY_CPU_PLACE ? tally_cpu_follows_place(plan) && (int64_t)second >= 0
                                                  : tally_class_of(plan->base.computation.monoid) == TALLY_CLASS_VALUE;
 }
@@ -145,10 +153,10 @@ static void scan_results(const tally_cpu_plan *plan, const void *numbers, uint64
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     const uint64_t at = c->reverse ? 0 : n - 1;
     uint64_t last, after;
-    memcpy(&last, tally_at(numbers, at, bytes), bytes); /* which the results may overwrite */
+    tally_cpu_copy_one(&last, tally_at(numbers, at, bytes), bytes); /* which the results may overwrite */
     plan->lifted.scan->scan(numbers, n, (tally_cpu_scan_options){.reverse = c->reverse, .exclusive = exclusive}, carry,
                             out);
-    memcpy(&after, tally_at(out, at, bytes), bytes);
+    tally_cpu_copy_one(&after, tally_at(out, at, bytes), bytes);
     tally_cpu_convert_numbers(plan, type, plan->lifted.carry, &after, 1, carry);
     if (exclusive) {
         plan->lifted.scan->scan(&last, 1, (tally_cpu_scan_options){.reverse = c->reverse}, carry, &after);
@@ -215,7 +223,27 @@ static void scan_a_block(const tally_cpu_plan *plan, const void *x, const void *
 /* Bytes of results that are streamed at once; a multiple of 64 elements. */
 enum { STREAMED_BYTES = sizeof(uint64_t) * TALLY_CPU_LIFTED_BLOCK, SUMMED_AT_ONCE = 64 };
 
-/* Sums from elements to results: most of n elements, from where the scan begins. Returns how many. */
+/* The last elements, fewer than the kernel takes, with zeros behind them. Returns how many are done. */
+static uint64_t scan_last_sums(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
+                               tally_cpu_sums_options how, tally_cpu_lifted_block *block, uint64_t *before, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const uint64_t at = c->reverse ? SUMMED_AT_ONCE - n : 0;
+    memset(block->lifted, 0, SUMMED_AT_ONCE * c->in_bytes);
+    memcpy(tally_at_mutable(block->lifted, at, c->in_bytes), x, n * c->in_bytes);
+    if (y) {
+        memset(block->narrow, 0, SUMMED_AT_ONCE * c->in_bytes);
+        memcpy(tally_at_mutable(block->narrow, at, c->in_bytes), y, n * c->in_bytes);
+    }
+    if (plan->lifted.sums(block->lifted, y ? block->narrow : NULL, SUMMED_AT_ONCE, how, before, block->scanned) <
+        SUMMED_AT_ONCE)
+        return 0;
+    memcpy(out, tally_at(block->scanned, at, c->out_bytes), n * c->out_bytes);
+    return n;
+}
+
+/* Sums from elements to results, from where the scan begins. Returns how many are done: all, unless a sum is not
+ * finite.
+ */
 static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                           bool stream, tally_cpu_lifted_block *block, uint64_t *carry, void *out) {
     const tally_computation *c = &plan->base.computation;
@@ -243,6 +271,12 @@ static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void 
         done += some;
         if (count - some >= SUMMED_AT_ONCE) /* a sum is not finite */
             break;
+    }
+    const uint64_t last = n - done, first = c->reverse ? 0 : done;
+    if (last > 0 && last < SUMMED_AT_ONCE) {
+        how.index = (uint32_t)(index + first);
+        done += scan_last_sums(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), last, how, block,
+                               before, tally_at_mutable(out, first, c->out_bytes));
     }
     memcpy(parts, before, sizeof parts);
     parts[0] += parts[1];
@@ -410,7 +444,7 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
         return;
     }
     if (places)
-        memcpy((char *)to - bytes, &acc->first, bytes);
+        tally_cpu_copy_one((char *)to - bytes, &acc->first, bytes);
     plan->lifted.scan->groups(lifted, block->heads, n, how, &start->first, &acc->first, to);
     if (places)
         acc->second = (uint64_t)plan->device->scans->follow[plan->lifted.type].groups(

@@ -68,30 +68,32 @@ static bool suits_f32(const tally_computation *c, tally_dtype acc) {
 enum { LEAST_OF_MEANS = 256, LEAST_SUMMED = 576 };
 
 /* Sums, and means and roots of them, from elements to results (running_sums.c). Lanes are f32 where suits_f32 says so,
- * and for means and roots of 16 bits; a bf16 may be the root of what is too small, or too large, for f32. Other
- * roots, and sums of products of f32 and of narrow integers, are as fast in blocks. */
+ * and for means and roots of 16 bits; a bf16 may be the root of what is too small, or too large, for f32. Sums of
+ * products of f32 and of narrow integers are as fast in blocks. */
 static void choose_sums(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_dtype in = c->desc.in, type = plan->lifted.type, carry = plan->lifted.carry;
     const tally_monoid_class kind = tally_class_of(c->monoid);
     const bool adds = kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_TOTAL;
     const bool is_mean = c->desc.op == TALLY_MEAN, is_root = c->desc.op == TALLY_NORM2;
+    const bool is_real = is_mean || is_root;
     const bool is_number = tally_cpu_result_is_number(plan), is_f32 = in == TALLY_F32 && c->desc.acc != TALLY_F64;
-    if (!tally_is_scan(c) || !adds || plan->context.nans || (is_mean && c->reverse) ||
-        (!is_number && !is_mean && !is_root))
+    if (!tally_is_scan(c) || !adds || plan->context.nans || (is_mean && c->reverse) || (!is_number && !is_real))
         return;
     if (!tally_dtype_is_float(in)) {
         const bool are_integers = !tally_dtype_is_float(type) && plan->lifted.bytes == sizeof(uint64_t);
-        const bool suits = is_mean ? c->desc.out == TALLY_F64 && c->in_bytes < sizeof(uint64_t)
+        const bool suits = is_real ? c->desc.out == TALLY_F64 && c->in_bytes < sizeof(uint64_t)
                                    : is_number && !tally_dtype_is_float(c->desc.out) && c->in_bytes == sizeof(uint64_t);
         if (type == carry && are_integers && suits && c->out_bytes == sizeof(uint64_t))
             plan->lifted.sums = plan->device->scans->wide_sums[in];
+        if (type == TALLY_F64 && carry == TALLY_F64 && is_real && c->desc.out == TALLY_F64)
+            plan->lifted.sums = plan->device->scans->real_sums[in];
     } else if (carry != TALLY_F64 || c->desc.out != in) {
         return;
     } else if (plan->lifted.folds_carry ||
                (tally_cpu_is_half(in) && c->desc.acc != TALLY_F64 && (is_mean || (is_root && in == TALLY_F16)))) {
         plan->lifted.sums = plan->device->scans->sums[in];
-    } else if (type == TALLY_F64 && ((in == TALLY_F64 && !is_root) || (is_f32 && is_mean))) {
+    } else if (type == TALLY_F64 && (in == TALLY_F64 || (is_f32 && is_real))) {
         plan->lifted.sums = plan->device->scans->wide_sums[in];
     }
     plan->lifted.least_summed = is_mean ? LEAST_OF_MEANS : LEAST_SUMMED;

@@ -75,10 +75,16 @@ static bool is_extreme(const tally_cpu_plan *plan) {
 
 /* A processor foresees the lengths of thousands of groups that it has met before. With more, calls for each take up to
  * four times as long. (Sums of i64 in groups of 26 0.28 ns an element with marks and 0.66, of 60 0.28 and 0.30, of f32
- * of 50 0.20 and 0.26; largest of i64 of 26 0.28 and 1.04, of 150 0.28 and 0.34, of f32 of 100 0.24 and 0.32.) */
+ * of 50 0.20 and 0.26; largest of i64 of 26 0.28 and 1.04, of 150 0.28 and 0.34, of f32 of 100 0.24 and 0.32. argmin
+ * of f32 in groups of 200, 300, 500 0.36, 0.35, 0.35 and 0.57, 0.45, 0.33, if they are learnt 0.35 and 0.36, 0.23,
+ * 0.20.) */
 bool tally_stretch_may_be_foreseen(const tally_cpu_plan *plan, const tally_stretch *s) {
-    enum { LEARNT = 6144, LEARNT_EXTREMES = 2560 }; /* which have branches of their own in a group */
-    return s->boundaries * s->all <= (is_extreme(plan) ? LEARNT_EXTREMES : LEARNT) * (s->end - s->begin);
+    /* extremes have branches of their own in a group, and places more */
+    enum { LEARNT = 6144, LEARNT_EXTREMES = 2560, LEARNT_PLACES = 1024 };
+    const uint64_t learnt = plan->lifted.parts == TALLY_CPU_PLACE ? LEARNT_PLACES
+                            : is_extreme(plan)                    ? LEARNT_EXTREMES
+                                                                  : LEARNT;
+    return s->boundaries * s->all <= learnt * (s->end - s->begin);
 }
 
 static uint64_t most_marked(const tally_cpu_plan *plan, const tally_stretch *s) {
@@ -98,9 +104,9 @@ static uint64_t most_marked(const tally_cpu_plan *plan, const tally_stretch *s) 
 static uint64_t short_length(const tally_cpu_plan *plan, const tally_stretch *s) {
     const tally_cpu_lifted *lifted = &plan->lifted;
     enum { TRUTHS = 512, PLACES = 160, BYTES = 256, HALVES = 192, NUMBERS = 128, NUMBERS_BY_MASKS = 256, FOLDED = 512 };
-    enum { DIRECT = 12 };
-    const bool by_masks = tally_cpu_has_masks(plan);
-    return lifted->parts == TALLY_CPU_PLACE   ? PLACES
+    enum { DIRECT = 12, UNFORESEEN_PLACES = 350 };
+    const bool by_masks = tally_cpu_has_masks(plan), foreseen = tally_stretch_may_be_foreseen(plan, s);
+    return lifted->parts == TALLY_CPU_PLACE   ? foreseen || !by_masks ? PLACES : UNFORESEEN_PLACES
            : lifted->truths || lifted->counts ? TRUTHS
            : lifted->bytes == 1               ? BYTES
            : lifted->bytes == 2               ? HALVES
@@ -115,14 +121,14 @@ static bool are_shorter(const tally_stretch *s, uint64_t length) {
     return s->boundaries > (s->end - s->begin) / length;
 }
 
-/* (Zen 5, ns an element alone and gathered: deviations of f32 in segments of 160, exponential 0.80 and 0.76, of 220
- * 0.76 and 0.72, of f64 1.12 and 1.11, 0.94 and 1.05; with AVX2 of f32 of 60 1.78 and 1.67, of 100 1.39 and 1.67, of
+/* (Zen 5, ns an element alone and gathered: variances of f32 in segments of 350 and 700, exponential 0.53 and 0.50,
+ * 0.46 and 0.51, of f64 0.65 and 0.65, 0.53 and 0.70; with AVX2 of f32 of 60 1.78 and 1.67, of 100 1.39 and 1.67, of
  * f64 of 100 1.86 and 1.72, of 200 1.42 and 1.81; logsumexp of f32 in 200 1.1 and 0.5, of f64 1.3 and 1.0. With marks
- * and gathered: means of f32 in segments of 5, 60, 150 0.62, 0.54, 0.51 and 0.48, 0.46, 0.56, of f64 0.63, 0.55, 0.48
- * and 0.55, 0.54, 0.70.) */
+ * and gathered: means of f32 in segments of 50, 150, 250 0.45, 0.50, 0.47 and 0.40, 0.42, 0.42, of f64 0.55, 0.49, 0.43
+ * and 0.47, 0.48, 0.48.) */
 bool tally_stretch_gathers(const tally_cpu_plan *plan, const tally_stretch *s) {
-    enum { LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SPREAD = 60, WIDE_SPREAD = 120, SPREAD_BY_MASKS = 200 };
-    enum { MEANS = 120, WIDE_MEANS = 60 };
+    enum { LOGSUMEXP = 4 * TALLY_CPU_SHORT_GROUP, SPREAD = 60, WIDE_SPREAD = 120, SPREAD_BY_MASKS = 350 };
+    enum { MEANS = 350, WIDE_MEANS = 160 };
     const bool is_wide = plan->base.computation.out_bytes > sizeof(float);
     if (tally_cpu_scans_spread(plan))
         return are_shorter(s, tally_cpu_has_masks(plan) ? SPREAD_BY_MASKS : is_wide ? WIDE_SPREAD : SPREAD);

@@ -475,8 +475,13 @@ bool tally_cuda_has_integer_terms(const tally_computation *c) {
 }
 
 bool tally_cuda_takes_vectors(const tally_computation *c) {
-    return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && tally_dtype_is_float(c->desc.in) &&
-           c->out_bytes == c->in_bytes;
+    const bool by_heads = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+    return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && c->out_bytes == c->in_bytes &&
+           (by_heads || tally_dtype_is_float(c->desc.in));
+}
+
+bool tally_cuda_varies_in_floats(const tally_computation *c) {
+    return tally_cuda_takes_vectors(c) && c->desc.grouping != TALLY_ALL_VALUES && c->in_bytes == 2 && !c->skips_nan;
 }
 
 bool tally_cuda_counts_places(const tally_computation *c) {

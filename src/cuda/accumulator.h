@@ -129,6 +129,9 @@ bool tally_cuda_has_integer_terms(const tally_computation *computation);
  * a vector at a time. */
 bool tally_cuda_takes_vectors(const tally_computation *computation);
 
+/* Whether its threads add up floats: running variances of narrow floats by groups. */
+bool tally_cuda_varies_in_floats(const tally_computation *computation);
+
 /* Whether this is a reverse scan of argmin or argmax by groups, whose indices are counted at the end (places.h). */
 bool tally_cuda_counts_places(const tally_computation *computation);
 

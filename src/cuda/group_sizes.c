@@ -49,20 +49,28 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
 }
 
-/* Places of narrow extremes, and variances that are no differences, from parts of tiles (tile_parts.cu). Measured on an
- * H200, in microseconds (in brackets: by heads): argmin of 500 million u8 in segments of 317 221 (625), argmax of 90
- * million f16 in segments of 60 125 (187), var of 40 million f32 in segments of 100 90 (114), std of 12 million f64,
- * exponential 4, 96 (128). A segment costs what some 40 narrow elements do: largest of 150 million i8 in segments of 10
- * 255 (137). */
+/* Groups that lanes share, from parts of tiles (tile_parts.cu). Measured on an H200, in microseconds (in brackets: by
+ * heads): var of 24 million f32 in segments of 150, exponential, 44 (63), argmax of 13 million i32 in segments of 60 28
+ * (35), sums of 40 million f32 in segments of 241 52 (59), std of 63 million f16 by keys, runs of 122, 124 (170); but
+ * argmin of 20 million f32 by keys, runs of 9, 99 (91), logsumexp of 15 million f64 in segments of 15 111 (90). */
 static void parts_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    enum { PLACES = 48, MOMENTS = 4 };
-    const bool has_moments = c->monoid == TALLY_MONOID_moments;
-    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 2;
-    if (c->desc.grouping != TALLY_SEGMENTS || tally_is_scan(c) || !c->entry || c->exact || c->words.count ||
-        c->is_sized || c->takes_turns || c->skips_nan || s->differences || !(has_moments || has_places))
+    enum { MEAN = 32, NARROW_MEAN = 48, MOMENTS = 4, MOST_BYTES = 16 };
+    const bool keys = c->desc.grouping == TALLY_KEYS, has_moments = c->monoid == TALLY_MONOID_moments;
+    const bool has_small =
+        c->desc.grouping == TALLY_SEGMENTS && s->slot_bytes <= MOST_BYTES && c->monoid != TALLY_MONOID_logsumexp;
+    if (tally_is_scan(c) || !c->entry || c->exact || c->words.count || c->is_sized || c->takes_turns || c->skips_nan ||
+        s->differences || !(has_small || (has_moments && (keys || c->desc.grouping == TALLY_SEGMENTS))))
         return;
-    s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes;
-    s->parts_mean = has_moments ? MOMENTS : PLACES;
+    s->parts_tile = FOLD_SHARED / (unsigned)c->in_bytes / (tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1);
+    if (keys) {
+        s->parts_tile = s->fold_tile = (unsigned)least(s->parts_tile, TALLY_CUDA_FOLD_BLOCK * 2 * MOST_ITEMS);
+        s->fold_results = s->fold_tile / 4;
+        s->fold_stages = false;
+        s->small_fold_tile = TALLY_CUDA_FOLD_BLOCK * (unsigned)most(SMALL_ITEMS, SMALL_BYTES / c->in_bytes);
+        s->fold_blocks = 8;
+        return;
+    }
+    s->parts_mean = has_moments ? MOMENTS : c->in_bytes <= 2 ? NARROW_MEAN : MEAN;
     s->parts_blocks = 8;
 }
 
@@ -139,22 +147,23 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
         (keys ? (unsigned)most(SMALL_ITEMS, (s->differences ? SMALL_BYTES : 16) / in) : SMALL_BYTES / in);
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     if (s->differences) { /* results need no room; they are lowered by the thread that has the segment */
-        s->fold_tile = TALLY_CUDA_FOLD_BLOCK *
-                       (unsigned)least(FOLD_SHARED / TALLY_CUDA_FOLD_BLOCK / in, keys ? MOST_ITEMS : 2 * MOST_ITEMS);
+        s->fold_tile = FOLD_SHARED / in;
+        if (keys)
+            s->fold_tile = least(s->fold_tile, TALLY_CUDA_FOLD_BLOCK * MOST_ITEMS);
         s->fold_results = s->fold_tile / 4;
         s->fold_stages = s->fold_spreads = false;
     }
+    s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
+    parts_sizes(c, s);
     if (keys)
         s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);
     else if (s->small_fold_tile >= s->fold_tile || c->is_sized || c->takes_turns)
         s->small_fold_tile = 0;
-    s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? TALLY_CUDA_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (!keys ? 24 : tally_cuda_needs_start(c) ? 16 : 0);
     s->cut_bytes = round_up(s->cut_bytes, s->slot_bytes % 16 ? 8 : 16);
     s->long_mean = long_mean_of(c);
-    parts_sizes(c, s);
     merged_sizes(c, s);
     s->folds_in_waves = folds_in_waves(c, architecture);
     if (s->folds_in_waves)

@@ -34,9 +34,7 @@ enum {
 
     SMALL_TILES = 8, /* a processor at most */
 
-    /* a processor at least, of tile_parts.cu, where a lane goes over a segment: sums of 900,000 f64 took 13.1 us that
-     * way on an H200, and 11.6 by heads */
-    PARTS_TILES = 16,
+    PARTS_TILES = 8, /* a processor at least, of tile_parts.cu */
 
     /* segments of which a block has a piece */
     MOST_LONG_SEGMENTS = 2048,
@@ -48,9 +46,8 @@ enum {
 
     /* runs that wait for the second of two launches. Where 10 MB wait, of a million f64 in runs of 1.5, sums took 21.8
      * us on an H200, and 18.4 in three launches; std of 350,000 f64 in runs of 90 12.0 and 15.7. */
-    APART = 4 << 20,       /* bytes at most */
-    APART_ROOM = 40 << 20, /* bytes of the workspace for them at most */
-    APART_TURNS = 2,       /* tiles for each that is resident */
+    APART = 4 << 20, /* bytes at most, which the workspace has room for */
+    APART_TURNS = 2, /* tiles for each that is resident */
 
     /* segments whose results wait for the last launch */
     APART_TILES = 16, /* a processor at most */
@@ -160,21 +157,28 @@ static void cut_for_merged(const tally_cuda_sizes *sizes, const tally_shape *sha
     cut->bits = tally_cuda_place(cut, cut->folds.tiles * cut->folds.tile / 8 + 16);
 }
 
-/* The bytes of what waits of so many runs. */
-static uint64_t apart_bytes(const tally_computation *c, uint64_t runs) {
-    return runs * (c->out_bytes * c->per_result + c->index_bytes);
+/* The most runs that may wait, a power of two: whatever the counter of apart_runs.cu has at first, what waits then
+ * takes places one after the other in a ring. */
+static uint64_t most_apart(const tally_computation *c, uint64_t elements) {
+    uint64_t runs = 1;
+    while (runs < elements && 2 * runs * (c->out_bytes * c->per_result + c->index_bytes) <= APART)
+        runs *= 2;
+    return runs;
 }
 
-/* Small tiles in two launches, if they are few, and if there is room for what waits of a run for each element. */
+/* Small tiles in two launches, if they are few. */
 static void cut_apart_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                            uint64_t elements, tally_cuda_cut *cut) {
     const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
     const uint64_t resident = (uint64_t)device->multiprocessors * sizes->fold_blocks;
-    if (c->is_sized || tiles > resident * APART_TURNS || apart_bytes(c, elements) > APART_ROOM)
+    if (c->is_sized || tiles > resident * APART_TURNS)
         return;
     cut->folds.apart_tiles = tiles;
-    cut->apart = tally_cuda_place(cut, elements * c->out_bytes * c->per_result);
-    cut->keys = tally_cuda_place(cut, elements * c->index_bytes);
+    cut->folds.apart_runs = most_apart(c, elements);
+    const uint64_t places =
+        cut->folds.apart_runs + sizes->small_fold_tile; /* the last tile of a turn may reach over it */
+    cut->apart = tally_cuda_place(cut, places * c->out_bytes * c->per_result);
+    cut->keys = tally_cuda_place(cut, places * c->index_bytes);
 }
 
 /* What waves need comes first, for they clear it. */
@@ -239,10 +243,14 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         return;
     else if (are_short(sizes, shape))
         cut_for_merged(sizes, shape, cut);
-    else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
-        cut_for_long(device, c, sizes, shape, cut);
     else {
-        if (!cut_parts(device, sizes, shape, cut) && !cut_small_segments(device, sizes, shape, cut))
+        const bool are_long = sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean;
+        const bool are_parts = (!are_long || c->monoid == TALLY_MONOID_moments) && cut_parts(device, sizes, shape, cut);
+        if (are_long && !are_parts) {
+            cut_for_long(device, c, sizes, shape, cut);
+            return;
+        }
+        if (!are_parts && !cut_small_segments(device, sizes, shape, cut))
             cut_for_blocks(sizes, shape, cut);
         cut_apart(device, c, shape, cut);
     }
@@ -341,7 +349,9 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long &&
                                !args.checks_alone;
-    const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    const uint64_t resident =
+        (uint64_t)l->plan->device->multiprocessors * (cut->folds.are_parts ? sizes->parts_blocks : sizes->fold_blocks);
     const bool is_speculative = (folds <= resident || l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES) &&
                                 args.segments <= args.n / SPECULATIVE_MEAN && !takes_turns;
     args.tiles = cut->folds.tiles;
@@ -450,10 +460,11 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
         grid.cluster = cut->folds.few > 1 ? cut->folds.few : 0;
         return tally_cuda_enqueue(l, k->fold_few_runs, grid, &args, "launching a reduction of few elements by keys");
     }
-    if (cut->folds.apart_tiles && apart_bytes(c, least(args.room, args.n)) <= APART) {
+    if (cut->folds.apart_tiles && least(args.room, args.n) <= cut->folds.apart_runs) {
         grid.x = args.tiles = args.chunks = cut->folds.apart_tiles;
         args.apart = l->workspace + cut->apart;
         args.apart_keys = l->workspace + cut->keys;
+        args.apart_runs = (uint32_t)cut->folds.apart_runs;
         tally_status status = tally_cuda_enqueue(l, k->fold_runs_apart, grid, &args, "launching a reduction of runs");
         grid.x = divide_up(args.tiles, TALLY_CUDA_FOLD_BLOCK / 32);
         if (status == TALLY_OK)

@@ -53,7 +53,7 @@ static const char *const thin_columns[] = {COLUMNS,
 #define GROUP_TILES                                                                                                    \
     tally_cuda_kernels_fold_tile, tally_cuda_kernels_tile_exponentials, tally_cuda_kernels_fold_heads,                 \
         tally_cuda_kernels_tile_sums
-#define RUN_TILES GROUP_TILES, tally_cuda_kernels_run_tiles
+#define RUN_TILES GROUP_TILES, tally_cuda_kernels_tile_parts, tally_cuda_kernels_run_tiles
 
 static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 #define SEGMENTS_OF_TILES                                                                                              \
@@ -147,6 +147,7 @@ static const char *const scan_of_places[] = {TILES, tally_cuda_kernels_scan_plac
 static const char *const scan_of_terms[] = {TILES,
                                             tally_cuda_kernels_scan_integers,
                                             tally_cuda_kernels_scan_sum,
+                                            tally_cuda_kernels_scan_vectors,
                                             tally_cuda_kernels_scan_terms,
                                             tally_cuda_kernels_scan,
                                             NULL};
@@ -161,8 +162,8 @@ static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL
 #define ONE_WAVE_WORDS                                                                                                 \
     ONE_WAVE_TILES, tally_cuda_kernels_scan_words, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 #define ONE_WAVE_TERMS                                                                                                 \
-    ONE_WAVE_TILES, tally_cuda_kernels_scan_integers, tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan_one_wave, \
-        entry_scan_one_wave
+    ONE_WAVE_TILES, tally_cuda_kernels_scan_integers, tally_cuda_kernels_scan_vectors, tally_cuda_kernels_scan_terms,  \
+        tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 
 static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
 static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
@@ -182,6 +183,7 @@ static const char *const terms_of_others[] = {ONE_WAVE_TERMS, tally_cuda_kernels
 static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
                                          ONE_WAVE_TILES,
                                          tally_cuda_kernels_scan_integers,
+                                         tally_cuda_kernels_scan_vectors,
                                          tally_cuda_kernels_scan_terms,
                                          tally_cuda_kernels_scan_one_wave,
                                          entry_scan_small_wave,
@@ -191,8 +193,8 @@ static const char *const small_wave[] = {tally_cuda_kernels_small_tiles,
     tally_cuda_kernels_by_look_back, tally_cuda_kernels_pipeline, tally_cuda_kernels_hand_over,                        \
         tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch, \
         tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_integers,                \
-        tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms, tally_cuda_kernels_look_back_vectors,       \
-        tally_cuda_kernels_scan_look_back
+        tally_cuda_kernels_scan_vectors, tally_cuda_kernels_scan_terms, tally_cuda_kernels_look_back_terms,            \
+        tally_cuda_kernels_look_back_vectors, tally_cuda_kernels_scan_look_back
 
 static const char *const look_back[] = {LOOK_BACK, entry_scan_look_back, NULL};
 static const char *const small_look_back[] = {tally_cuda_kernels_small_tiles, LOOK_BACK, entry_scan_small_look_back,

@@ -193,7 +193,7 @@ static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uin
  * 1100 345 (293), logsumexp of f32 50000 x 700 112 (106). */
 static bool goes_in_any_number(const tally_computation *c) {
     if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS)
-        return tally_cuda_has_terms(c) && !tally_cuda_has_integer_terms(c) && tally_cuda_accumulator_bytes(c) > 8;
+        return tally_cuda_has_terms(c) && tally_cuda_accumulator_bytes(c) > 8;
     return tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c);
 }
 

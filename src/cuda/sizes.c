@@ -213,7 +213,7 @@ static unsigned few_vectors(unsigned vectors) {
 static void one_wave_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
     enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24, STRETCH = 80 /* bytes */, LONG_STRETCH = 176 };
     /* By segments; with so many by keys max of 1.2 * 10^6 u8 took 18.5 us on an H100, with 24 14.2. */
-    enum { MOST_OF_SEGMENTS = 48 };
+    enum { MOST_OF_SEGMENTS = 48, MOST_OF_MOMENTS = 56 };
     const bool keys = c->desc.grouping == TALLY_KEYS, segments = c->desc.grouping == TALLY_SEGMENTS;
     const bool rows_of_terms = c->desc.grouping == TALLY_AXIS && tally_cuda_has_terms(c);
     if (!tally_is_scan(c) || !(keys || segments || rows_of_terms) || c->is_sized || c->in_window ||
@@ -231,19 +231,27 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     const unsigned bits = 8 * ((unsigned)most(in, result) + second) + head;
     const unsigned limit =
         (tally_cuda_shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS / 8 * bits);
-    const unsigned most_items = keys ? MOST_ITEMS : MOST_OF_SEGMENTS;
-    /* A vector at a time, as in bytes_of_stretch(): var of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */
-    const unsigned stretch = tally_cuda_takes_vectors(c) && !keys ? LONG_STRETCH : STRETCH;
-    unsigned vectors = stretch / (vector * (unsigned)most(in, result)) | 1;
+    /* A tile of variances takes some 700 instructions a thread besides. Vectors of floats as in bytes_of_stretch(): var
+     * of 8 * 10^6 f32 by segments took 56 us on an H100, and 71; small tiles by keys and of others are as with short
+     * stretches. */
+    const bool has_moments = c->entry && c->monoid == TALLY_MONOID_moments,
+               is_long = tally_cuda_takes_vectors(c) || (has_moments && in <= 4 && !rows_of_terms),
+               is_always_long = tally_cuda_takes_vectors(c) && tally_dtype_is_float(c->desc.in) && !keys;
+    const unsigned most_items = is_long ? MOST_OF_MOMENTS
+                                : keys  ? MOST_ITEMS
+                                        : MOST_OF_SEGMENTS,
+                   of_vector = vector * (unsigned)most(in, result), short_vectors = STRETCH / of_vector | 1;
+    unsigned vectors = (is_long ? LONG_STRETCH : STRETCH) / of_vector | 1;
     while (vectors > 1 && (vectors * vector > most_items || vectors * vector > limit))
         vectors -= 2;
     const unsigned shared = round_up(vectors * vector * (THREADS / 8) * bits + spare, 128);
     if (shared > tally_cuda_shared_limit(architecture)) /* bytes with results and keys of 8, before sm_80 */
         return;
+    const unsigned few = few_vectors(is_always_long ? vectors : (unsigned)least(vectors, most(short_vectors, 3)));
     s->one_wave.items = vectors * vector;
     s->one_wave.threads = THREADS;
     s->one_wave.shared = shared;
-    s->one_wave.few = tally_cuda_has_terms(c) && !rows_of_terms ? few_vectors(vectors) * vector : 0;
+    s->one_wave.few = tally_cuda_has_terms(c) && !rows_of_terms ? few * vector : 0;
     if (s->one_wave.few)
         s->one_wave.few_shared = round_up(s->one_wave.few * (THREADS / 8) * bits + spare, 128);
 }

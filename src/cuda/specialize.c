@@ -294,6 +294,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HAS_TERMS", tally_cuda_has_terms(c)},
                    {"INTEGER_TERMS", tally_cuda_has_integer_terms(c)},
                    {"TAKES_VECTORS", tally_cuda_takes_vectors(c)},
+                   {"VARIES_IN_FLOATS", tally_cuda_varies_in_floats(c)},
                    {"NARROW_COLUMNS", s->narrow.columns},
                    {"NARROW_ITEMS", s->narrow.items},
                    {"NARROW_RING", s->narrow.ring},

@@ -61,15 +61,15 @@ static bool is_shuffle(uint32_t opcode) {
 }
 
 /* Capabilities come first in a module; execution modes follow the entry points. */
-size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_halves, const uint32_t *words,
-                          size_t count, uint32_t *to) {
+size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_halves, bool keeps_floats,
+                          const uint32_t *words, size_t count, uint32_t *to) {
     const execution_mode modes[MODES] = {{SpvCapabilitySignedZeroInfNanPreserve,
                                           SpvExecutionModeSignedZeroInfNanPreserve, false, v->preserves_f32,
                                           v->preserves_f64},
                                          {SpvCapabilityRoundingModeRTE, SpvExecutionModeRoundingModeRTE, false,
                                           rounds && v->rounds_f32, rounds && v->rounds_f64},
                                          {SpvCapabilityDenormPreserve, SpvExecutionModeDenormPreserve, keeps_halves,
-                                          rounds && v->keeps_f32, rounds && v->keeps_f64}};
+                                          (rounds || keeps_floats) && v->keeps_f32, rounds && v->keeps_f64}};
     uint32_t entry_points[MOST_ENTRY_POINTS];
     size_t entries = 0, written = TALLY_SPIRV_HEADER_WORDS;
     bool has_double = false, are_told = false;

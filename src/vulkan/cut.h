@@ -38,6 +38,7 @@ typedef struct tally_vulkan_cut {
     uint32_t at_once, most_tiled;      /* as tiled_segments.comp has them; 0: not taken */
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */
+    uint64_t head_words;              /* of groups_once.comp, by segments: a bit for each element */
 
     struct {
         uint64_t tiles;           /* 0: there is no scan in a window */
@@ -50,7 +51,7 @@ typedef struct tally_vulkan_cut {
     uint64_t tile, tiles; /* BY_GROUPS: elements a tile; ALONG_ROWS: whole tiles of scan_once.comp, or none */
 
     /* byte offsets in the workspace; 'places' are scan_once.comp's words, 'control' the accumulator of its tiles */
-    size_t slots, control, places, ranks, pieces;
+    size_t slots, control, places, ranks, pieces, heads;
     struct {
         uint32_t passes;
         size_t digits;    /* their counts */

@@ -78,19 +78,23 @@ void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
 }
 
 void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups) {
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_CONTROL], groups, 1);
+    tally_vulkan_then(l);
+    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS)
+        tally_vulkan_inspect_segments(l, groups);
+}
+
+void tally_vulkan_inspect_segments(const tally_vulkan_launch *l, const arguments *groups) {
     enum { INSPECTED = 4 /* vectors a thread, of control.comp */, MOST = 4096 };
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
     arguments a = *groups;
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLEAR_CONTROL], &a, 1);
-    tally_vulkan_then(l);
-    if (c->desc.grouping != TALLY_SEGMENTS)
-        return;
     const uint64_t vectors = divide_up(a.segments + 1, 16 / c->index_bytes);
-    const uint64_t items = most(divide_up(vectors, INSPECTED), cut->tiles);
+    a.marks = cut->head_words ? l->workspace + cut->heads : 0;
     a.tile = (uint32_t)cut->tile;
-    a.tiles = (uint32_t)cut->tiles;
+    a.tiles = a.marks ? 0 : (uint32_t)cut->tiles;
+    const uint64_t items = most(divide_up(vectors, INSPECTED), a.tiles);
     a.refuses_empty = tally_empty_is_error(c);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a,
                           least(divide_up(items, l->plan->device->block), MOST));

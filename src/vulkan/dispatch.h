@@ -36,6 +36,7 @@ void tally_vulkan_dispatch_panels(const tally_vulkan_plan *plan, VkCommandBuffer
 /* By segments or keys: further arguments. */
 void tally_vulkan_group_arguments(const tally_vulkan_launch *launch, tally_vulkan_arguments *arguments);
 void tally_vulkan_inspect(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
+void tally_vulkan_inspect_segments(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
 void tally_vulkan_tell(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
 
 /* Whether a run's tiles begin where vectors do not. */

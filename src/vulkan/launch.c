@@ -72,6 +72,8 @@ tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, con
         return cut->tiles && !counts ? TALLY_VULKAN_SCAN_ONCE : TALLY_VULKAN_SCAN_ROWS;
     if (cut->path == TALLY_VULKAN_IN_TILES)
         return TALLY_VULKAN_SEGMENT_TILES;
+    if (cut->path == TALLY_VULKAN_BY_GROUPS && cut->once_groups)
+        return TALLY_VULKAN_GROUPS_ONCE;
     if (cut->path == TALLY_VULKAN_BY_GROUPS && tally_is_scan(c))
         return moments ? TALLY_VULKAN_MOMENT_GROUPS : TALLY_VULKAN_GIVE_GROUPS;
     if (cut->path == TALLY_VULKAN_BY_GROUPS)
@@ -86,18 +88,26 @@ static VkPipeline kernel_of_tiles(const tally_vulkan_launch *l) {
                                                                                        : l->plan->kernels[kernel];
 }
 
+/* What tiles tell each other, and what lies beside it. */
+static void clear_tiles(const tally_vulkan_launch *l, const arguments *a, uint64_t begin, uint64_t words) {
+    enum { MOST_CLEARED = 16 /* words a thread; not tuned */ };
+    const uint64_t block = l->plan->device->block;
+    arguments clear = *a;
+    clear.tile_words = l->workspace + begin;
+    clear.words = words;
+    const uint64_t groups = most(l->cut->once_groups, words / (MOST_CLEARED * block));
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_TILES], &clear, least(divide_up(words, block), groups));
+    tally_vulkan_then(l);
+}
+
 /* Scans whole tiles in one pass, and the rest of the last one as a row of its own that continues from there. */
 static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan) {
     const tally_vulkan_cut *cut = l->cut;
     const tally_computation *c = &l->plan->gpu.base.computation;
     const uint64_t whole = cut->tiles * cut->tile, left = cut->extent - whole;
-    arguments clear = *scan, tiles = *scan, rest = *scan;
-    clear.tile_words = l->workspace + cut->places;
-    clear.words = cut->once_words;
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_TILES], &clear,
-                          least(divide_up(cut->once_words, l->plan->device->block), cut->once_groups));
-    tally_vulkan_then(l);
-    tiles.tile_words = clear.tile_words;
+    arguments tiles = *scan, rest = *scan;
+    clear_tiles(l, scan, cut->places, cut->once_words);
+    tiles.tile_words = l->workspace + cut->places;
     tiles.tiles = (uint32_t)cut->tiles;
     tiles.total = left ? l->workspace + cut->control : l->pieces.total;
     tally_vulkan_dispatch(l, kernel_of_tiles(l), &tiles, cut->once_groups);
@@ -185,6 +195,20 @@ static void launch_scan(const tally_vulkan_launch *l) {
 
 /* ---- segments and keys ---- */
 
+static void launch_groups_once(const tally_vulkan_launch *l) {
+    const tally_vulkan_cut *cut = l->cut;
+    arguments a = tally_vulkan_arguments_of(l);
+    tally_vulkan_group_arguments(l, &a);
+    clear_tiles(l, &a, cut->control, (cut->heads - cut->control) / sizeof(uint32_t) + cut->head_words);
+    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS)
+        tally_vulkan_inspect_segments(l, &a);
+    a.tile_words = l->workspace + cut->slots;
+    a.heads = l->workspace + cut->heads;
+    a.tiles = (uint32_t)cut->tiles;
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->once_groups);
+    tally_vulkan_tell(l, &a);
+}
+
 static void launch_groups(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
@@ -244,7 +268,7 @@ static uint64_t groups_to_join(const tally_vulkan_launch *l) {
 }
 
 static void launch_segment_tiles(const tally_vulkan_launch *l) {
-    enum { MOST = 16384 /* workgroups, which have nothing to do if no segment is long; not tuned */ };
+    enum { MOST = 8192 /* workgroups, which have nothing to do if no segment is long; not tuned */ };
     const tally_vulkan_cut *cut = l->cut;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
@@ -280,7 +304,10 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
         break;
     case TALLY_VULKAN_BY_GROUPS:
         tally_vulkan_then(l);
-        launch_groups(l);
+        if (l->cut->once_groups)
+            launch_groups_once(l);
+        else
+            launch_groups(l);
         break;
     case TALLY_VULKAN_BY_SEGMENTS:
         tally_vulkan_then(l);

@@ -36,6 +36,7 @@ enum {
     LEAST_NARROW = 1 << 16, /* and bytes of a slab: of fewer, folding lanes is most of the work */
     MOST_MERGED = 1024,     /* bytes of a row whose results' words several threads would merge */
     FEW_ROWS = 4,           /* few_vectors of few_rows.comp, */
+    LEAST_SPANS = 4,        /* workgroups that have a slab, or threads divide */
     MOST_UNIT = 32,         /* and the bytes of its few_results */
     WORD_UNITS = 256,       /* columns: of fewer, one unit more is too many */
     SLAB_GROUPS = 2112,     /* workgroups of slabs.comp; not tuned */
@@ -81,6 +82,10 @@ uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_co
 uint32_t tally_vulkan_block_of_segments(uint32_t block) {
     enum { LEAST = 64 };
     return block > LEAST ? block / 2 : block;
+}
+
+uint32_t tally_vulkan_block_of_groups_once(const tally_vulkan_device *device, uint32_t block) {
+    return 2 * block <= device->block ? 2 * block : block; /* more tiles are looked back at together */
 }
 
 /* The least power of two that is not less. */
@@ -233,7 +238,8 @@ static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
 static void cut_few_rows(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = few_columns(c), slabs = cut->columns / most(1, cut->inner);
     cut->width = (uint32_t)divide_up(cut->inner + each - 1, each); /* where results begin in the middle of a unit */
-    cut->panels = divide_up(slabs * cut->width, block);
+    cut->many = cut->width >= LEAST_SPANS * block ? (uint32_t)divide_up(cut->width, block) : 0;
+    cut->panels = cut->many ? slabs * cut->many : divide_up(slabs * cut->width, block);
     cut->chunk = cut->extent;
     cut->chunks = 1;
 }
@@ -302,10 +308,19 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
     cut->fold_width = fold_width(block, cut);
 }
 
-bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *c) {
+static bool scans_once(const tally_vulkan_device *device, const tally_computation *c) {
     return device->least_once != UINT64_MAX && c->entry && !c->exact && tally_is_scan(c) &&
-           c->desc.grouping == TALLY_ALL_VALUES && 16 / c->in_bytes * c->out_bytes >= sizeof(uint32_t) &&
+           16 / c->in_bytes * c->out_bytes >= sizeof(uint32_t) &&
            tally_vulkan_scans_once(c->monoid, tally_vulkan_arithmetic_of(device, c));
+}
+bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *c) {
+    return c->desc.grouping == TALLY_ALL_VALUES && scans_once(device, c);
+}
+/* Narrow elements take three passes: on an H200 exclusive bor of 9 * 10^7 u8 by segments of 220 takes 184 us, in one
+ * pass 479, or 171 where a thread has two vectors. Sums in one pass do not know how many elements they have. */
+bool tally_vulkan_takes_groups_once(const tally_vulkan_device *device, const tally_computation *c) {
+    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && scans_once(device, c) &&
+           c->in_bytes >= sizeof(uint32_t) && c->out_bytes >= sizeof(uint32_t) && !tally_lowers_by_count(c->entry);
 }
 
 bool tally_vulkan_takes_moments(const tally_computation *c) {
@@ -345,20 +360,30 @@ static uint64_t scan_tile(uint32_t block, const tally_computation *c, tally_vulk
                                   : tally_vulkan_tile_vectors(slot, c->in_bytes) * (16 / c->in_bytes));
 }
 
-/* Besides the two passes, which a number of elements that only the device knows takes. Words for a tile's sum are
- * planes of so many tiles that windows are whole, and the ticket. */
-static void cut_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
-                     tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+/* Words for a tile's sum are planes of so many tiles that windows are whole, and the ticket. Returns false if elements
+ * are few or too many. */
+static bool cut_tiles_once(const tally_vulkan_device *device, uint32_t block, uint64_t tile, uint64_t tiles,
+                           tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     enum { WINDOW = 32, LEAST_BLOCK = 128 };
-    const uint64_t tile = (uint64_t)block * tally_vulkan_once_vectors(slot) * (16 / c->in_bytes);
-    const uint64_t tiles = cut->extent / tile;
-    if (!tally_vulkan_takes_once(device, c) || block < LEAST_BLOCK || cut->extent < device->least_once || !tiles ||
-        tiles > MOST_ONCE)
-        return;
+    if (block < LEAST_BLOCK || cut->extent < device->least_once || !tiles || tiles > MOST_ONCE)
+        return false;
     cut->tile = tile;
     cut->tiles = tiles;
     cut->once_words = divide_up(tiles, WINDOW) * WINDOW * (slot.bytes / 2) + 1;
     cut->once_groups = least(tiles, ONCE_GROUPS);
+    return true;
+}
+
+static uint64_t once_tile(uint32_t block, const tally_computation *c, tally_vulkan_slot slot) {
+    return (uint64_t)block * tally_vulkan_once_vectors(slot) * (16 / c->in_bytes);
+}
+
+/* Besides the two passes, which a number of elements that only the device knows takes. */
+static void cut_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                     tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+    const uint64_t tile = once_tile(block, c, slot);
+    if (!tally_vulkan_takes_once(device, c) || !cut_tiles_once(device, block, tile, cut->extent / tile, slot, cut))
+        return;
     cut->places = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
     cut->control = tally_vulkan_place(cut, slot.bytes);
 }
@@ -473,6 +498,21 @@ static void cut_segments(const tally_vulkan_device *device, uint32_t block, cons
     cut->too_many |= cut->tiles > MOST_GROUPS;
 }
 
+/* In one pass. The control block, the words and the heads lie together, since one dispatch clears them. */
+static bool cut_groups_once(const tally_vulkan_device *device, uint32_t plan_block, const tally_computation *c,
+                            tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+    const uint32_t block = tally_vulkan_block_of_groups_once(device, plan_block);
+    const uint64_t tile = once_tile(block, c, slot);
+    if (!tally_vulkan_takes_groups_once(device, c) ||
+        !cut_tiles_once(device, block, tile, divide_up(cut->extent, tile), slot, cut))
+        return false;
+    cut->head_words = c->desc.grouping == TALLY_SEGMENTS ? divide_up(cut->extent, 32) : 0;
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    cut->slots = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
+    cut->heads = tally_vulkan_place(cut, cut->head_words * sizeof(uint32_t));
+    return true;
+}
+
 static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                        tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
@@ -481,7 +521,7 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
     cut->path = TALLY_VULKAN_BY_GROUPS;
     if (!keys && !tally_is_scan(c))
         cut_segments(device, block, c, slot, shape, cut);
-    else
+    else if (!cut_groups_once(device, block, c, slot, cut))
         cut_tiles(group_tile(device, block, c, slot),
                   tally_vulkan_takes_long_runs(c) ? divide_up(cut->extent, RUN_CHUNK) : 1, c, slot, cut);
 }

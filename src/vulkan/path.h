@@ -10,6 +10,9 @@ uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, const tally_co
 /* The same of the kernels that take segments as runs, besides teams of so many threads. */
 uint32_t tally_vulkan_block_of_segments(uint32_t block);
 
+/* And of scans by groups in one pass, beside tiles in three. */
+uint32_t tally_vulkan_block_of_groups_once(const tally_vulkan_device *device, uint32_t block);
+
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);
 
@@ -18,6 +21,9 @@ enum { TALLY_VULKAN_LEAST_ONCE = 1 << 22 };
 
 /* Whether scan_once.comp has a computation's long scans. */
 bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *computation);
+
+/* The same of groups_once.comp, and by segments and keys. */
+bool tally_vulkan_takes_groups_once(const tally_vulkan_device *device, const tally_computation *computation);
 
 /* Whether moment_tiles.comp has a computation's scans of rows and by groups, and its reductions by keys. */
 bool tally_vulkan_takes_moments(const tally_computation *computation);

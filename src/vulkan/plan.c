@@ -28,7 +28,9 @@ static bool is_of_moments(tally_vulkan_kernel kernel) {
 
 static unsigned block_of(const tally_vulkan_plan *plan, tally_vulkan_kernel kernel) {
     const bool of_tiles = kernel == TALLY_VULKAN_SEGMENT_TILES || kernel == TALLY_VULKAN_JOIN_TILES;
-    return of_tiles ? tally_vulkan_block_of_segments(plan->block) : plan->block;
+    return of_tiles                             ? tally_vulkan_block_of_segments(plan->block)
+           : kernel == TALLY_VULKAN_GROUPS_ONCE ? tally_vulkan_block_of_groups_once(plan->device, plan->block)
+                                                : plan->block;
 }
 
 /* Fills in which kernels a plan launches. */
@@ -38,7 +40,8 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
     const bool exact = tally_vulkan_folds_exactly(c), exact_scan = tally_is_exact_scan(c), fast = !c->exact;
     const bool scan = fast && tally_is_scan(c);
-    const bool once = tally_vulkan_takes_once(plan->device, c);
+    const bool once = tally_vulkan_takes_once(plan->device, c),
+               groups_once = tally_vulkan_takes_groups_once(plan->device, c);
     const bool by_segments = fast && segments && !scan;
     const bool few = tally_vulkan_has_few(c->monoid);
     const bool by_teams = by_segments && c->entry;
@@ -57,6 +60,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_SUM_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_segments,
         [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped && (!by_segments || in_two_passes),
+        [TALLY_VULKAN_GROUPS_ONCE] = groups_once,
         [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped && !moments,
         [TALLY_VULKAN_GIVE_ROWS] = tally_vulkan_takes_rows(c),
         [TALLY_VULKAN_GIVE_RUNS] = fast && keys && !scan && !moments,
@@ -74,7 +78,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_OPEN_SEGMENTS] = in_two_passes,
         [TALLY_VULKAN_CLOSE_SEGMENTS] = in_two_passes,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
-        [TALLY_VULKAN_CLEAR_TILES] = once,
+        [TALLY_VULKAN_CLEAR_TILES] = once || groups_once,
         [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,
         [TALLY_VULKAN_REPORT] = grouped,
         [TALLY_VULKAN_EXACT_ROWS] = exact && !grouped,

@@ -10,15 +10,20 @@
 enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",          "short_rows",       "slabs",          "tall_slabs",    "few_rows",       "narrow_columns",
-    "spine",           "scan_rows",        "scan_once",      "scan_columns",  "sum_columns",    "fold_groups",
-    "spine_of_groups", "give_groups",      "give_rows",      "give_runs",     "give_long_runs", "segment_tiles",
-    "join_tiles",      "moment_rows",      "moment_columns", "moment_slabs",  "moment_tall",    "moment_groups",
-    "moment_runs",     "short_segments",   "tiled_segments", "open_segments", "close_segments", "clear_control",
-    "clear_tiles",     "inspect_segments", "report",         "count_digits",  "place_digits",   "sort_by_digit",
-    "pack_sorted",     "find_groups",      "find_indices",   "exact_rows",    "exact_merge",    "exact_segments",
-    "exact_pieces",    "exact_join",       "count_heads",    "rank_heads",    "exact_runs",     "sum_chunks",
-    "scan_sums",       "give_prefixes",    "find_window",    "mark_heads",    "check_window",   "scan_in_window"};
+    "reduce",           "short_rows",     "slabs",          "tall_slabs",
+    "few_rows",         "narrow_columns", "spine",          "scan_rows",
+    "scan_once",        "scan_columns",   "sum_columns",    "fold_groups",
+    "spine_of_groups",  "groups_once",    "give_groups",    "give_rows",
+    "give_runs",        "give_long_runs", "segment_tiles",  "join_tiles",
+    "moment_rows",      "moment_columns", "moment_slabs",   "moment_tall",
+    "moment_groups",    "moment_runs",    "short_segments", "tiled_segments",
+    "open_segments",    "close_segments", "clear_control",  "clear_tiles",
+    "inspect_segments", "report",         "count_digits",   "place_digits",
+    "sort_by_digit",    "pack_sorted",    "find_groups",    "find_indices",
+    "exact_rows",       "exact_merge",    "exact_segments", "exact_pieces",
+    "exact_join",       "count_heads",    "rank_heads",     "exact_runs",
+    "sum_chunks",       "scan_sums",      "give_prefixes",  "find_window",
+    "mark_heads",       "check_window",   "scan_in_window"};
 
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
@@ -26,7 +31,7 @@ typedef struct choices {
     tally_vulkan_part part;
     const char *value, *kind;
     int has_double, has_int64, two_inputs, commutes, per_result, scans_once;
-    int chooses, largest, gives_index, has_running, runs_moments, has_few, is_long, is_user;
+    int chooses, largest, gives_index, has_magnitudes, has_running, runs_moments, has_few, is_long, is_user;
 } choices;
 
 static const char *const type_names[] = {
@@ -57,6 +62,7 @@ static void add_choices(tally_text *text, const choices *c) {
     tally_text_print(text, "#define SCANS_ONCE %d\n", c->scans_once);
     tally_text_print(text, "#define CHOOSES %d\n#define LARGEST %s\n#define GIVES_INDEX %s\n", c->chooses,
                      c->largest ? "true" : "false", c->gives_index ? "true" : "false");
+    tally_text_print(text, "#define MAGNITUDES %d\n", c->has_magnitudes);
     const bool has_short_lanes = !c->is_long || c->has_running;
     tally_text_print(text, "#define UNROLLED %s\n#define UNROLLED_LANES %s\n#define HAS_RUNNING %d\n",
                      c->is_long ? "" : "[[unroll]]", has_short_lanes ? "[[unroll]]" : "", c->has_running);
@@ -208,6 +214,15 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const ta
     tally_text_add(text, ");\n    return both;\n}\n");
 }
 
+/* A lane has fewer than 2^32 elements, so 32 bits count them. */
+static void add_lane_of_counts(tally_text *text, const tally_monoid_text *m, const tally_vulkan_components *t) {
+    tally_vulkan_components narrow = *t;
+    narrow.type[0] = "uint";
+    add_functions(text, m, &narrow, "lane_t", "lane_");
+    add_choice(text, "lane_t", 1, narrow.type);
+    tally_text_print(text, "acc_t widen(lane_t lane) {\n    return acc_t(%s(lane.a0));\n}\n", t->type[0]);
+}
+
 static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const tally_monoid_text *m = &tally_monoid_texts[monoid];
     const tally_vulkan_components t = tally_vulkan_components_of(monoid, arithmetic);
@@ -221,6 +236,8 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
             tally_text_add(text, tally_vulkan_kernels_running_logsumexp);
         else if (tally_vulkan_has_running(monoid))
             tally_text_print(text, "#define POWERS %d\n%s", m->components - 2, tally_vulkan_kernels_running_moments);
+        else if (m->kind == TALLY_CLASS_COUNT)
+            add_lane_of_counts(text, m, &t);
         else
             tally_text_add(text, one_lane);
         return;
@@ -385,6 +402,7 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                    made->runs_moments ? tally_vulkan_kernels_moments : "",
                                    tally_vulkan_kernels_heads,
                                    tally_vulkan_kernels_groups,
+                                   tally_vulkan_kernels_groups_once,
                                    made->runs_moments ? "" : tally_vulkan_kernels_group_tiles,
                                    made->runs_moments ? "" : tally_vulkan_kernels_runs,
                                    made->runs_moments ? "" : tally_vulkan_kernels_long_runs,
@@ -397,13 +415,18 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    bool leaves_out[TALLY_VULKAN_KERNEL_COUNT] = {
-        [TALLY_VULKAN_SCAN_ONCE] = !made->scans_once,      [TALLY_VULKAN_SLABS] = is_user,
-        [TALLY_VULKAN_TALL_SLABS] = !made->has_few,        [TALLY_VULKAN_FEW_ROWS] = !made->has_few,
-        [TALLY_VULKAN_NARROW_COLUMNS] = !made->has_few,    [TALLY_VULKAN_SEGMENT_TILES] = made->has_running,
-        [TALLY_VULKAN_JOIN_TILES] = made->has_running,     [TALLY_VULKAN_SHORT_SEGMENTS] = !by_teams,
-        [TALLY_VULKAN_TILED_SEGMENTS] = !by_teams,         [TALLY_VULKAN_OPEN_SEGMENTS] = !made->has_running,
-        [TALLY_VULKAN_CLOSE_SEGMENTS] = !made->has_running};
+    bool leaves_out[TALLY_VULKAN_KERNEL_COUNT] = {[TALLY_VULKAN_SCAN_ONCE] = !made->scans_once,
+                                                  [TALLY_VULKAN_GROUPS_ONCE] = !made->scans_once,
+                                                  [TALLY_VULKAN_SLABS] = is_user,
+                                                  [TALLY_VULKAN_TALL_SLABS] = !made->has_few,
+                                                  [TALLY_VULKAN_FEW_ROWS] = !made->has_few,
+                                                  [TALLY_VULKAN_NARROW_COLUMNS] = !made->has_few,
+                                                  [TALLY_VULKAN_SEGMENT_TILES] = made->has_running,
+                                                  [TALLY_VULKAN_JOIN_TILES] = made->has_running,
+                                                  [TALLY_VULKAN_SHORT_SEGMENTS] = !by_teams,
+                                                  [TALLY_VULKAN_TILED_SEGMENTS] = !by_teams,
+                                                  [TALLY_VULKAN_OPEN_SEGMENTS] = !made->has_running,
+                                                  [TALLY_VULKAN_CLOSE_SEGMENTS] = !made->has_running};
     for (int k = TALLY_VULKAN_COUNT_DIGITS; k < TALLY_VULKAN_EXACT_ROWS; k++)
         leaves_out[k] = !has_services;
     for (int k = 0; k < TALLY_VULKAN_EXACT_ROWS; k++) {
@@ -432,6 +455,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .chooses = tally_vulkan_chooses(monoid),
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
+                          .has_magnitudes = tally_monoid_texts[monoid].kind == TALLY_CLASS_MAGNITUDE,
                           .has_running = tally_vulkan_has_running(monoid),
                           .runs_moments = arithmetic == TALLY_VULKAN_f64r,
                           .has_few = tally_vulkan_has_few(monoid),

@@ -1,7 +1,8 @@
 /* What stands in a workspace before a run does not matter: plans of different operators and forms take turns in one, in
  * random order and at random sizes, over what the others have left, zeros, ones and random bits. Results are the CPU's.
- * For that no run may leave a sum behind that a block of the next run would take for one of its own (hand_over.cu).
- * Arguments: the number of runs, and the most elements. */
+ * For that no run may leave a sum behind that a block of the next run would take for one of its own (hand_over.cu), and
+ * a counter may begin with anything (apart_runs.cu). Reductions by keys ask for 4 MiB besides their bits, not for a
+ * result of each element. Arguments: the number of runs, and the most elements. */
 #include "gpu.h"
 
 #include <inttypes.h>
@@ -35,7 +36,19 @@ static const example examples[] = {
     {TALLY_NORM_INF, TALLY_REDUCE, TALLY_F64, 0, TALLY_SEGMENTS},
     {TALLY_VAR, TALLY_REDUCE, TALLY_I32, 0, TALLY_SEGMENTS},
 };
-enum { EXAMPLES = sizeof examples / sizeof *examples, WORKSPACE = 4 << 20, ALIGNMENT = 256, MOST_SEGMENTS = 4096 };
+/* By keys, with results that wait. */
+static const struct {
+    tally_op op;
+    tally_dtype in, index;
+} key_examples[] = {
+    {TALLY_SUM, TALLY_I64, TALLY_I32}, {TALLY_MAX, TALLY_U8, TALLY_I64}, {TALLY_MINMAX, TALLY_I32, TALLY_I16}};
+enum {
+    EXAMPLES = sizeof examples / sizeof *examples,
+    KEY_EXAMPLES = sizeof key_examples / sizeof *key_examples,
+    WORKSPACE = 6 << 20,
+    ALIGNMENT = 256,
+    MOST_SEGMENTS = 4096
+};
 
 static unsigned runs = 400;
 static uint64_t most_elements = 4000000;
@@ -130,6 +143,89 @@ static void what_stands_in_a_workspace_does_not_matter(void **unused) {
     }
 }
 
+static tally_plan *plan_by_keys(tally_device *device, int k) {
+    tally_plan *plan;
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.op = key_examples[k].op;
+    desc.grouping = TALLY_KEYS;
+    desc.in = key_examples[k].in;
+    desc.index = key_examples[k].index;
+    assert_ok(tally_plan_create(device, &desc, &plan));
+    return plan;
+}
+
+static void runs_wait_in_4_mib(void **unused) {
+    (void)unused;
+    for (int k = 0; k < KEY_EXAMPLES; k++) {
+        tally_plan *plan = plan_by_keys(gpu, k);
+        for (uint64_t n = 1000; n < 8000000; n = n * 3 / 2) {
+            size_t bytes;
+            const tally_shape shape = {1, n, 1, 0};
+            assert_ok(tally_plan_workspace(plan, &shape, &bytes));
+            assert_true(bytes <= (4 << 20) + (256 << 10) + n / 5); /* a bit of an element, and what tiles have */
+        }
+        tally_plan_destroy(plan);
+    }
+}
+
+/* Fills keys in runs of 'mean' on average, and returns how many there are. */
+static uint64_t make_keys(uint64_t *state, unsigned char *keys, size_t size, uint64_t n, uint64_t mean) {
+    uint64_t count = 0, key = 0;
+    for (uint64_t k = 0; k < n; k++) {
+        if (k == 0 || random_below(state, mean) == 0) {
+            key = (key + 1) & 0x3fff;
+            count++;
+        }
+        memcpy(keys + k * size, &key, size);
+    }
+    return count;
+}
+
+static void what_stands_before_a_reduction_by_keys_does_not_matter(void **unused) {
+    (void)unused;
+    uint64_t state = 12;
+    for (int k = 0; k < KEY_EXAMPLES; k++) {
+        tally_plan *plan = plan_by_keys(gpu, k), *reference = plan_by_keys(cpu, k);
+        const size_t key_bytes = tally_dtype_size(key_examples[k].index);
+        size_t elements, bytes;
+        tally_desc desc = TALLY_DESC_INIT;
+        assert_ok(tally_plan_describe(plan, &desc, &elements));
+        for (unsigned turn = 0; turn < runs / 20; turn++) {
+            const uint64_t n = 1 + random_below(&state, most_elements >> random_below(&state, 6));
+            unsigned char *keys = malloc(n * key_bytes);
+            const uint64_t all = make_keys(&state, keys, key_bytes, n, 1 + random_below(&state, 12));
+            const size_t result = tally_dtype_size(desc.out) * elements * all;
+            void *keys_there = upload(keys, n * key_bytes), *keys_out = room(all * key_bytes);
+            unsigned char *keys_found = malloc(all * key_bytes), *keys_wanted = malloc(all * key_bytes);
+            uint64_t counts[2];
+            tally_args args = arguments(x, n, out, result), wanted = arguments(input, n, expected, result);
+            args.keys = keys_there, wanted.keys = keys;
+            args.keys_out = keys_out, wanted.keys_out = keys_wanted;
+            args.keys_out_bytes = wanted.keys_out_bytes = all * key_bytes;
+            args.count = &counts[0], wanted.count = &counts[1];
+            assert_ok(tally_plan_workspace(plan, &args.shape, &bytes));
+            assert_true(bytes <= WORKSPACE);
+            args.workspace = workspace;
+            args.workspace_bytes = WORKSPACE;
+            spoil(&state);
+            assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+            assert_ok(tally_run(reference, &wanted, TALLY_SYNCHRONOUS));
+            assert_ok(tally_copy(gpu, found, out, result));
+            assert_ok(tally_copy(gpu, keys_found, keys_out, all * key_bytes));
+            assert_int_equal(counts[0], all);
+            assert_int_equal(counts[1], all);
+            if (memcmp(found, expected, result) != 0 || memcmp(keys_found, keys_wanted, all * key_bytes) != 0)
+                fail_msg("turn %u: %s of %" PRIu64 " %s by keys, %" PRIu64 " runs", turn,
+                         tally_op_name(key_examples[k].op), n, tally_dtype_name(key_examples[k].in), all);
+            tally_free(gpu, keys_there);
+            tally_free(gpu, keys_out);
+            free(keys), free(keys_found), free(keys_wanted);
+        }
+        tally_plan_destroy(plan);
+        tally_plan_destroy(reference);
+    }
+}
+
 int main(int argc, char **argv) {
     const int opened = open_devices();
     if (opened)
@@ -164,7 +260,9 @@ int main(int argc, char **argv) {
         assert_ok(tally_plan_create(gpu, &desc, &on_gpu[k]));
         assert_ok(tally_plan_create(cpu, &desc, &on_cpu[k]));
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_stands_in_a_workspace_does_not_matter)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_stands_in_a_workspace_does_not_matter),
+                                       cmocka_unit_test(runs_wait_in_4_mib),
+                                       cmocka_unit_test(what_stands_before_a_reduction_by_keys_does_not_matter)};
     const int failures = cmocka_run_group_tests(tests, NULL, NULL);
     for (int k = 0; k < EXAMPLES; k++) {
         tally_plan_destroy(on_gpu[k]);

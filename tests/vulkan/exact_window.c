@@ -223,6 +223,15 @@ static tally_desc exact_scan(tally_form form, unsigned flags, tally_dtype type) 
     return desc;
 }
 
+/* Whether a form is taken by a type, or by its groups. A GPU compiles at least seven kernels for each grouping, form and
+ * type: 480 for all, which did not end in 100 s beside ten other tests. There each form has some of the types. */
+static bool takes_form(unsigned form, size_t type) {
+    return ((const tally_vulkan_device *)device)->is_software || form % 3 == 0 || form == type + 1;
+}
+static bool groups_take_form(unsigned form, size_t type, size_t grouping) {
+    return ((const tally_vulkan_device *)device)->is_software || (type + grouping) % 4 == form;
+}
+
 static void test_any_elements(void **state) {
     (void)state;
     for (size_t t = 0; t < type_count; t++)
@@ -238,6 +247,8 @@ static void test_forms_and_sizes(void **state) {
     for (size_t t = 0; t < type_count; t++)
         for (size_t k = 0; k < COUNT_OF(counts); k++)
             for (unsigned form = 0; form < 4; form++) {
+                if (!takes_form(form, t))
+                    continue;
                 const tally_desc desc = exact_scan(form & 1 ? TALLY_EXCLUSIVE_SCAN : TALLY_INCLUSIVE_SCAN,
                                                    form & 2 ? TALLY_REVERSE : 0, types[t]);
                 check(&desc, k % 2 ? SPREAD : NORMAL, counts[k], 0, 0, false, form == 3);
@@ -264,6 +275,8 @@ static void test_groups(void **state) {
         for (size_t g = 0; g < grouping_count; g++)
             for (unsigned k = 0; k < COUNT_OF(longest) * 4; k++) {
                 const unsigned form = k / COUNT_OF(longest);
+                if (!groups_take_form(form, t, g))
+                    continue;
                 const fill kind = (fill)((k + g) % COUNT_OF(fills));
                 const size_t begin = k % 5 == 4 ? tally_dtype_size(types[t]) : 0;
                 tally_desc desc = exact_scan(form & 1 ? TALLY_EXCLUSIVE_SCAN : TALLY_INCLUSIVE_SCAN,

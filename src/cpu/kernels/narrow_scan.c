@@ -55,11 +55,38 @@ ALWAYS_INLINE v_u8 scan_marked(const narrow_scan *s, v_u8 x, v_u8 marks, size_t 
 
 /* ---- a run of elements ---- */
 
+#if defined(__AVX512BW__)
+#include "cpu/kernels/narrow_blocks.h"
+#endif
+
+/* Vectors that are asked at once whether they change anything, as a test of bits takes longer than a comparison. (Zen
+ * 5, bor of 8410 i16: 0.037 ns an element one by one, 0.018 so; the largest of u8 0.010 and 0.012.) */
+enum { SETTLED_AT_ONCE = 4 };
+
 /* Whole vectors from where the scan begins, then the rest. n is in bytes. */
 ALWAYS_INLINE void scan_bytes(const narrow_scan *s, const char *x, size_t n, v_u8 *before, char *out) {
     const size_t vectors = n / VECTOR_BYTES, rest = n % VECTOR_BYTES;
     const size_t vectors_at = s->reverse ? rest : 0, rest_at = s->reverse ? 0 : n - rest;
-    for (size_t k = 0; k < vectors; k++) {
+    size_t in_blocks = 0;
+#if defined(__AVX512BW__)
+    if ((s->op == ADD || s->op == XOR) && !s->reverse && n >= LEAST_BLOCKS * BLOCK_BYTES) {
+        const narrow_scan found = *s; /* whose address is known elsewhere, so that it is not in registers */
+        *before = scan_narrow_blocks(&found, x, n / BLOCK_BYTES, *before, out);
+        in_blocks = n / BLOCK_BYTES * SIXTEEN;
+    }
+#endif
+    for (size_t k = in_blocks; k < vectors; k++) {
+        if (s->op == OR && vectors - k >= SETTLED_AT_ONCE) {
+            const size_t at = vectors_at + (s->reverse ? vectors - k - SETTLED_AT_ONCE : k) * VECTOR_BYTES;
+            v_u8 v = read_vector(s, x + at);
+            UNROLL_8 for (size_t j = 1; j < SETTLED_AT_ONCE; j++) v |= read_vector(s, x + at + j * VECTOR_BYTES);
+            if (changes_nothing(s, v, *before)) {
+                v = *before ^ s->flip;
+                UNROLL_8 for (size_t j = 0; j < SETTLED_AT_ONCE; j++) memcpy(out + at + j * VECTOR_BYTES, &v, sizeof v);
+                k += SETTLED_AT_ONCE - 1;
+                continue;
+            }
+        }
         const size_t i = vectors_at + (s->reverse ? vectors - 1 - k : k) * VECTOR_BYTES;
         v_u8 v = read_vector(s, x + i);
         if (changes_nothing(s, v, *before)) {

@@ -204,6 +204,7 @@ typedef struct tally_cpu_scans {
     /* by type, with lanes of f32 and results of the same type, and with lanes of 64 bits and results of 64 bits, or f32
      * of f32; only with AVX-512, else NULL */
     tally_cpu_running_sums *const *sums, *const *wide_sums;
+    tally_cpu_running_sums *const *real_sums; /* of integers of 32 and 64 bits in lanes of f64; likewise */
     /* copies past the caches, to any address; without bytes, ends such copies */
     void (*stream)(const void *from, size_t bytes, void *to);
     tally_cpu_trees_for *trees;             /* only with AVX-512 */

@@ -47,6 +47,7 @@ const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUN
 };
 
 /* Extremes hardly ever change, so most blocks are filled. Bits that are the same are values that are. */
+#if !defined(__AVX512CD__)
 enum { BLOCK = 16 };
 #define DEFINE_FOLLOW(tag, bits, IS_NAN)                                                                               \
     ALWAYS_INLINE int64_t follow_some_##tag(const e_##tag *restrict a, const e_##tag *restrict b, size_t n,            \
@@ -78,6 +79,7 @@ DEFINE_FOLLOW(i32, 32, IS_NO_NAN)
 DEFINE_FOLLOW(i64, 64, IS_NO_NAN)
 DEFINE_FOLLOW(f32, 32, IS_NAN)
 DEFINE_FOLLOW(f64, 64, IS_NAN)
+#endif
 
 /* ---- the same in groups ---- */
 
@@ -112,6 +114,42 @@ ALWAYS_INLINE v_i32 from_last_of(__mmask16 bits, v_i32 x, v_i32 before) {
     const v_u32 last = (v_u32)_mm512_lzcnt_epi32((__m512i)(up_to & bits)) ^ 31; /* without one 63 */
     return (v_i32)_mm512_permutex2var_epi32((__m512i)x, (__m512i)last, (__m512i)before);
 }
+
+/* Places of a run, which hardly ever change: the last one's in each lane, and the next ones from 'at' on. */
+ALWAYS_INLINE __m512i follow_changes(__mmask16 changed, int64_t at, __mmask16 lanes, __m512i open, int64_t *places) {
+    const uint32_t since = 0u - (changed & (0u - changed)); /* lanes from the first change on */
+    const __m512i last = (__m512i)from_last_of(changed, (v_i32)unit_numbers(), (v_i32){0}),
+                  from = _mm512_set1_epi64(at);
+    const __m512i low =
+        _mm512_mask_add_epi64(open, (__mmask8)since, _mm512_cvtepi32_epi64(_mm512_castsi512_si256(last)), from);
+    const __m512i high = _mm512_mask_add_epi64(open, (__mmask8)(since >> 8),
+                                               _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(last, 1)), from);
+    _mm512_mask_storeu_epi64(places, (__mmask8)lanes, low);
+    _mm512_mask_storeu_epi64(places + 8, (__mmask8)(lanes >> 8), high);
+    return changed ? _mm512_set1_epi64(at + 31 - __builtin_clz(changed)) : open;
+}
+#define DEFINE_FOLLOW_RUN(tag)                                                                                         \
+    static int64_t follow_##tag(const void *before, const void *after, size_t n, uint64_t first, int64_t place,        \
+                                void *to) {                                                                            \
+        enum { LANES = LANES_OF(s_i32), ALL = 0xffff };                                                                \
+        const e_##tag *const a = before, *const b = after;                                                             \
+        int64_t *const places = to;                                                                                    \
+        __m512i open = _mm512_set1_epi64(place < 0 ? (int64_t)first : place);                                          \
+        size_t i = 0;                                                                                                  \
+        for (; i + LANES <= n; i += LANES) {                                                                           \
+            const __mmask16 changed = changed_##tag(a + i, b + i, ALL);                                                \
+            if (changed) {                                                                                             \
+                open = follow_changes(changed, (int64_t)(first + i), ALL, open, places + i);                           \
+            } else {                                                                                                   \
+                _mm512_storeu_si512(places + i, open);                                                                 \
+                _mm512_storeu_si512(places + i + 8, open);                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+        const __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                                                       \
+        if (rest)                                                                                                      \
+            open = follow_changes(changed_##tag(a + i, b + i, rest), (int64_t)(first + i), rest, open, places + i);    \
+        return open[0];                                                                                                \
+    }
 
 /* The lanes of the last head and of the last change, from the block's beginning on; a place is their distance. */
 typedef struct followed {
@@ -241,6 +279,13 @@ static void follow_columns(const e_i32 *changed, size_t rows, size_t width, uint
         for (size_t j = 0; j < width; j++)
             places[j] = open[j] = changed[j] ? (int64_t)row : open[j];
 }
+
+#if defined(__AVX512CD__)
+DEFINE_FOLLOW_RUN(i32)
+DEFINE_FOLLOW_RUN(i64)
+DEFINE_FOLLOW_RUN(f32)
+DEFINE_FOLLOW_RUN(f64)
+#endif
 
 #define DEFINE_FOLLOW_MARKED(tag, IS_NAN)                                                                              \
     static __attribute__((noinline)) void mark_changed_##tag(const e_##tag *restrict a, const e_##tag *restrict b,     \

@@ -1,7 +1,11 @@
 /* Reductions by keys of some MB, in two launches. In the first, no block knows how many runs begin before its tile, so
- * results and keys wait in memory, where the tile's elements would be. The second adds up the heads of all tiles, moves
- * what waits to its place, and folds the runs that cross tiles. A warp has a tile. Larger input takes the launch that
- * marks runs (mark_runs.cu), since here each block reads the words of all tiles; so does larger output, which moves twice. */
+ * results and keys wait in memory. A counter gives each tile its place there, in a ring that has room for all of them:
+ * nobody has cleared the counter, and which place a tile has does not show. The second launch adds up the heads of all
+ * tiles, moves what waits to where it belongs, and folds the runs that cross tiles. A warp has a tile. Larger input
+ * takes the launch that marks runs (mark_runs.cu), since here each block reads the words of all tiles; so does larger
+ * output, which moves twice. */
+enum { HEADS_BITS = 16, HEADS = (1 << HEADS_BITS) - 1 }; /* of a tile's word; then its place in the ring */
+static_assert(TILE <= HEADS);
 
 inline void fold_tile_apart(const groups_args &p) {
     enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
@@ -14,29 +18,26 @@ inline void fold_tile_apart(const groups_args &p) {
     const tile t = begin_run_tile(p, memory.bytes, seconds);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
-    if (threadIdx.x == BLOCK - 1) {
+    if (threadIdx.x == BLOCK - 1)
         r.ends = t.first + t.count == p.n || is_head(p, t.first + t.count);
-        r.before = 0;
-    }
     if (lane < WORDS)
         s.heads[warp * WORDS + lane] = mine;
     __syncthreads();
     const uint32 heads = rank_heads(s);
+    const uint32 counted = threadIdx.x == 0 && heads ? atomicAdd(p.totals, heads) : 0;
     __syncthreads(); /* heads are numbered */
-    if (heads && (p.keys_out || LISTS_ALWAYS)) {
+    if (heads && (p.keys_out || LISTS_ALWAYS))
         list_heads(s, r);
-        __syncthreads();
-        if (p.keys_out)
-            put_keys(s, r, p.keys + t.first, p.apart_keys + t.first, heads);
-    }
     wait_for_copies<0>();
     __syncthreads();
     const acc_t whole = fold_run_tile(s, t, heads);
-    __syncthreads();
-    if (heads)
-        put_runs(r, t, heads, p.apart + t.first);
     if (threadIdx.x == 0)
-        keep_ends(s, r, p, t, heads, whole);
+        r.before = (uint64)(counted & (p.apart_runs - 1)) << HEADS_BITS;
+    __syncthreads();
+    const uint64 place = r.before >> HEADS_BITS;
+    if (heads && p.keys_out)
+        put_keys(s, r, p.keys + t.first, p.apart_keys + place, heads);
+    put_tile(s, r, p, t, heads, whole, p.apart + place);
 }
 
 /* What a thread or a block knows of tiles: heads before its own, heads of all, and the last FRESH one before its own, or
@@ -60,8 +61,8 @@ inline known add_tiles(const groups_args &p, uint32 first) {
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++) {
             const uint32 number = tile + j * BLOCK;
-            k.all += (uint32)(word[j] & COUNT);
-            k.before += number < first ? (uint32)(word[j] & COUNT) : 0;
+            k.all += (uint32)word[j] & HEADS;
+            k.before += number < first ? (uint32)word[j] & HEADS : 0;
             k.fresh = number < first && word[j] & FRESH ? number + 1 : k.fresh;
         }
     }
@@ -147,12 +148,12 @@ inline void place_tiles_apart(const groups_args &p) {
 #pragma unroll
     for (uint32 j = 0; j < WARPS - 1; j++) {
         const uint64 word = from_lane(near, j);
-        k.before += j < warp ? (uint32)(word & COUNT) : 0;
+        k.before += j < warp ? (uint32)word & HEADS : 0;
         k.fresh = j < warp && word & FRESH ? first + j + 1 : k.fresh;
     }
     const uint64 own = from_lane(near, warp);
-    const uint32 heads = (uint32)(own & COUNT), results = heads && !(own & ENDS_WITH) ? heads - 1 : heads;
+    const uint32 heads = (uint32)own & HEADS, results = heads && !(own & ENDS_WITH) ? heads - 1 : heads;
     if (own & ENDS)
         end_run(p, number, k.fresh - 1, k.before - 1);
-    move_runs(p, (uint64)number * TILE, k.before, results, heads);
+    move_runs(p, (own & COUNT) >> HEADS_BITS, k.before, results, heads);
 }

@@ -60,7 +60,7 @@ inline void end_cluster(const groups_args &p) {
 #endif
 }
 
-enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
+enum { WORDS = HEAD_WORDS / WARPS /* a warp's */, AT_A_TIME = WORDS < WARP ? WORDS : WARP };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(groups_args p) {
     __shared__ tile_bytes<RUN_PLACE> memory;
@@ -72,11 +72,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     let_next_start();
     const tile t = begin_run_tile(p, memory.bytes, seconds);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
+#pragma unroll 1
+    for (uint32 w = warp * WORDS; w < (warp + 1) * WORDS; w += AT_A_TIME) {
+        const uint32 mine = find_heads<AT_A_TIME>(p, t.first + w * WARP);
+        if (lane < AT_A_TIME)
+            s.heads[w + lane] = mine;
+    }
     if (threadIdx.x == BLOCK - 1)
         r.ends = t.first + t.count == p.n || is_head(p, t.first + t.count);
-    if (lane < WORDS)
-        s.heads[warp * WORDS + lane] = mine;
     __syncthreads();
     const uint32 heads = rank_heads(s);
     __syncthreads(); /* heads are numbered */
@@ -90,6 +93,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
         return;
     if (p.keys_out)
         put_keys(s, r, p.keys + t.first, p.keys_out + r.before, heads);
-    put_tile(s, r, p, t, heads, whole);
+    put_tile(s, r, p, t, heads, whole, p.out + r.before);
     end_cluster(p);
 }

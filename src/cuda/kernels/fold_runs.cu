@@ -5,11 +5,19 @@
  * in all if an output may be too small for them. Known after a barrier. All loads are under way together: the compiler
  * moves none to before a store to shared memory. */
 inline void read_marks(const groups_args &p, tile_memory &s, runs_memory &r) {
-    enum { AT_A_TIME = 3 }; /* for two blocks of mark_runs.cu a processor, most often */
+    enum {
+        AT_A_TIME = 3, /* for two blocks of mark_runs.cu a processor, most often */
+        OF_THREAD = (HEAD_WORDS + BLOCK - 1) / BLOCK
+    };
     const uint64 number = blockIdx.x;
     const uint32 strip = (uint32)number * (TILE / STRIP), me = threadIdx.x, end = p.markers;
     const uint32 *bits = p.bits + number * HEAD_WORDS;
-    const uint32 mine = me < HEAD_WORDS ? bits[me] : 0;
+    uint32 mine[OF_THREAD], any = 0;
+#pragma unroll
+    for (uint32 j = 0; j < OF_THREAD; j++) {
+        mine[j] = me + j * BLOCK < HEAD_WORDS ? bits[me + j * BLOCK] : 0;
+        any |= mine[j];
+    }
     const uint32 next = me == BLOCK - 1 && number + 1 < p.tiles ? bits[HEAD_WORDS] : 1;
     const uint32 of_block = me == 0 ? p.ranks[strip] : 0;
     uint64 before = 0, all = 0;
@@ -26,7 +34,7 @@ inline void read_marks(const groups_args &p, tile_memory &s, runs_memory &r) {
         }
     }
     before += of_block;
-    const uint32 have_heads = __ballot_sync(ALL_LANES, mine != 0);
+    const uint32 have_heads = __ballot_sync(ALL_LANES, any != 0);
     if (p.n >> 32) {
         before = add_lanes(before);
         all = add_lanes(all);
@@ -34,8 +42,10 @@ inline void read_marks(const groups_args &p, tile_memory &s, runs_memory &r) {
         before = add_lanes((uint32)before);
         all = add_lanes((uint32)all);
     }
-    if (me < HEAD_WORDS)
-        s.heads[me] = mine;
+#pragma unroll
+    for (uint32 j = 0; j < OF_THREAD; j++)
+        if (me + j * BLOCK < HEAD_WORDS)
+            s.heads[me + j * BLOCK] = mine[j];
     if (me == BLOCK - 1)
         r.ends = next & 1;
     if (me % WARP == 0) {
@@ -101,5 +111,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     __syncthreads();
     const acc_t whole = fold_run_tile(s, t, heads);
     __syncthreads();
-    put_tile(s, r, p, t, heads, whole);
+    put_tile(s, r, p, t, heads, whole, p.out + r.before);
 }

@@ -34,10 +34,12 @@ struct tile_groups {
     void look_up(const groups_args &p, uint64 low, uint64 high) {
         from = low;
         to = high;
-        begin = load(p.offsets + from);
-        start = ends_stand(p) ? index_t(0) : load(p.offsets + from - (from != 0));
+#if !HAS_PARTS /* whose lanes have them */
+        begin = offset_at(p, from);
+        start = ends_stand(p) ? index_t(0) : offset_at(p, from - (from != 0));
         if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
+#endif
     }
     /* What is refused of the thread's share, as in struct control. */
     uint32 check(const groups_args &p) const {
@@ -201,7 +203,7 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, uint64 number,
         give_away(p.handed + number, after);
 }
 
-#if HAS_SUMS
+#if DIFFERENCES
 /* The segments of a tile, from the sums up to their ends. A lane has an end, and the lane before it what the segment begins
  * with, so the first lane has no segment. */
 struct tile_ends {
@@ -209,9 +211,9 @@ struct tile_ends {
     uint32 number; /* of the lane's offset among the tile's */
     index_t offset;
 
-    void begin(const groups_args &p, const tile_groups &g) {
+    tile_ends(const groups_args &p, const tile_groups &g) {
         number = threadIdx.x / WARP * (WARP - 1) + threadIdx.x % WARP;
-        offset = number <= g.to - g.from ? offset_at(p, g.from + number) : index_t(0);
+        offset = !g.is_crowded() && number <= g.to - g.from ? offset_at(p, g.from + number) : index_t(0);
     }
     /* Results of the segments that begin and end in the tile. */
     void put_all(tile_memory &s, tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g) {
@@ -267,6 +269,75 @@ inline void keep_sums(const tile_memory &s, const tile_sums &sums, const groups_
     else if (begin < t.count)
         give_away(p.handed + number, sum.accumulator(t, t.count - begin));
 }
+#elif HAS_PARTS
+/* The segments of a tile, and what lies before its first one, from parts of it. Lanes share them. */
+struct tile_ends {
+    sharing shared;
+    uint32 number; /* 0: the segment before the first one of the tile */
+    index_t first, behind;
+
+    tile_ends(const groups_args &p, const tile_groups &g)
+        : shared((uint32)(g.to - g.from) + 1), number(shared.group()) {
+        load_offsets(p, g);
+    }
+    void load_offsets(const groups_args &p, const tile_groups &g) {
+        first = behind = 0; /* where there is no such segment */
+        if (number <= g.to - g.from && (number ? !g.is_crowded() : g.from != 0)) {
+            first = offset_at(p, g.from + number - 1);
+            behind = offset_at(p, g.from + number);
+        }
+    }
+    void put_all(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, cut &c) {
+        const uint32 groups = (uint32)(g.to - g.from) + 1;
+#pragma unroll 1
+        while (number - shared.group_in_warp() < groups) {
+            const bool is_there = number < groups, is_open = number == 0;
+            const uint64 segment = g.from + number - 1;
+            const uint32 begin = is_open ? 0 : position_in(t, first);
+            const uint32 end = is_open ? open_of(t, behind) : position_in(t, behind);
+            const bool ends = (uint64)behind - t.first <= t.count;
+            number += shared.step();
+            load_offsets(p, g);
+            const uint32 stop = end < t.count ? end : t.count;
+            const tile_sum sum = sums.of_lanes(t, begin < stop ? begin : stop, stop, shared.me(), shared.lanes());
+            if (!is_there || shared.me())
+                continue;
+            if (is_open)
+                keep_open(sum, t, end, ends, c);
+            else
+                put_one(sum, p, t, segment, begin, end, c);
+        }
+    }
+    /* Where there are millions of segments, nearly all of them empty. */
+    void search_all(const tile_sums &sums, const groups_args &p, const tile &t, const tile_groups &g, cut &c) const {
+        if (threadIdx.x == 0) {
+            const uint32 open = open_of(t, behind);
+            atomicOr(&p.told->crowded, 1);
+            keep_open(sums.between(t, 0, open), t, open, (uint64)behind - t.first <= t.count, c);
+        }
+        g.search_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
+            put_one(sums.between(t, begin, end < t.count ? end : t.count), p, t, segment, begin, end, c);
+        });
+    }
+    /* Elements of a segment that ends there. */
+    static uint32 open_of(const tile &t, index_t end) {
+        const uint64 open = (uint64)end > t.first ? (uint64)end - t.first : 0;
+        return open < t.count ? (uint32)open : t.count;
+    }
+    static void keep_open(const tile_sum &sum, const tile &t, uint32 open, bool ends, cut &c) {
+        if (open)
+            (ends ? c.before : c.after).write(sum.accumulator(t, open));
+    }
+    static void put_one(const tile_sum &sum, const groups_args &p, const tile &t, uint64 segment, uint32 begin,
+                        uint32 end, cut &c) {
+        if (begin > t.count || begin > end) /* the last launch says which offsets are bad */
+            atomicOr(&p.told->crowded, 1);
+        else if (end > t.count) /* bad offsets have several */
+            c.after.write(sum.accumulator(t, t.count - begin));
+        else
+            put(p.out + segment, sum.result(t, begin, end));
+    }
+};
 #endif
 
 /* The segment that began in an earlier tile, if it ends in this one and there is no last launch. 'own' is called for what
@@ -324,14 +395,14 @@ inline uint32 hear_check(const groups_args &p) {
 inline void fold_segments_of(const groups_args &p, uint64 number) {
     __shared__ tile_bytes<PLACE + (HAS_SUMS ? 128 : 0)> memory;
     __shared__ tile_memory s;
+    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
 #if HAS_SUMS
     __shared__ tile_sums sums;
 #else
-    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
 #endif
 #if HAS_SUMS
-    const tile t = begin_tile(p, number, memory.bytes, sums);
+    const tile t = begin_tile(p, number, memory.bytes, seconds, sums);
 #else
     const tile t = begin_tile(p, number, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
 #endif
@@ -368,20 +439,33 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         return;
     }
 #if HAS_SUMS
+    tile_ends ends(p, g);
+#if HAS_PARTS
+    if (threadIdx.x == 0 && !ends_stand(p))
+        p.cuts[number].tell(g.from, (uint64)ends.first, (uint64)ends.behind);
+#else
     g.find_open(t);
-    tile_ends ends;
-    if (!g.is_crowded())
-        ends.begin(p, g);
-    wait_for_copies<0>();
-    __syncthreads();
     if (threadIdx.x == 0 && !ends_stand(p) && !p.handed)
         p.cuts[number].tell(g.from, (uint64)g.start, (uint64)g.begin);
+#endif
+    wait_for_copies<0>();
+    __syncthreads();
     if (wrong)
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     add_up_tile(sums, t);
+#if HAS_PARTS
+    if (threadIdx.x == 0) /* before a segment that goes on behind the tile is told */
+        p.cuts[number].after.write(identity_as<acc_t>());
+#endif
     __syncthreads();
     if (is_speculative && hear_check(p))
         return;
+#if HAS_PARTS
+    if (g.is_crowded())
+        ends.search_all(sums, p, t, g, p.cuts[number]);
+    else
+        ends.put_all(sums, p, t, g, p.cuts[number]);
+#else
     if (g.is_crowded())
         tile_ends::search_all(s, sums, p, t, g);
     else
@@ -389,6 +473,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
     __syncthreads();
     keep_sums(s, sums, p, number, t, g);
     end_open(p, number, g, [&] { return sums.between(t, 0, g.open).accumulator(t, g.open); });
+#endif
 #else
     const uint32 heads = mark_heads(s, p, t, g);
     const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */
@@ -500,15 +585,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p S
     findings f = {NOT_FOUND, NOT_FOUND};
     if (p.check_before)
         f = are_few ? look_at_all(p.offsets, p.segments, p.n) : place_all(p);
+    if (!p.check_before || are_few)
+        for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
+            p.first[k] = first_from(p.offsets, p.segments, k << p.tile_bits);
     wait_for_last(); /* the launch before clears the findings */
-    if (p.check_before) {
+    if (p.check_before)
         tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
-        if (!are_few)
-            return;
-    } else if (blockIdx.x == 0 && threadIdx.x == 0 &&
-               (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments))) {
+    else if (blockIdx.x == 0 && threadIdx.x == 0 &&
+             (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments)))
         p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
-    }
-    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
-        p.first[k] = first_from(p.offsets, p.segments, k << p.tile_bits);
 }

@@ -9,7 +9,7 @@
 #define HAS_SMALL_TILES 0
 #endif
 enum {
-    TILE = HAS_PARTS ? PARTS_TILE : HAS_SMALL_TILES ? SMALL_FOLD_TILE : FOLD_TILE, /* elements */
+    TILE = HAS_SMALL_TILES ? SMALL_FOLD_TILE : HAS_PARTS ? PARTS_TILE : FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
     HEAD_WORDS = HAS_SUMS && GROUPS != KEYS ? 1 : TILE / WARP, /* segments that are differences need no bits */
@@ -29,7 +29,7 @@ template <> struct kept_of<true, true> {
 typedef kept_of<FOLD_STAGED, FOLD_SPREADS>::type kept_t;
 constexpr bool LOWERS_BY_EXTENT = FOLD_STAGED && (NEEDS_START || FOLD_SPREADS); /* where groups begin and end */
 enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in_t) : sizeof(kept_t)) /* bytes */ };
-static_assert((HAS_PARTS || (ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT)) && ITEMS * sizeof(in_t) % 16 == 0);
+static_assert((HAS_SUMS || (ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT)) && ITEMS * sizeof(in_t) % 16 == 0);
 
 struct tile_memory {
     alignas(16) uint32 heads[HEAD_WORDS]; /* a bit for each element */
@@ -348,17 +348,6 @@ struct thread_items {
                 index_in(t, threadIdx.x * ITEMS + k));
     }
 };
-
-inline uint32 or_lanes(uint32 value) {
-#if TALLY_ARCHITECTURE >= 80
-    return __reduce_or_sync(ALL_LANES, value);
-#else
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2)
-        value |= __shfl_xor_sync(ALL_LANES, value, d);
-    return value;
-#endif
-}
 
 /* A bit for each of a thread's items, in words: with 64 bits in one number, to look at one took three instructions. */
 struct item_bits {

@@ -1,6 +1,6 @@
 /* Shared by reductions by segments and by keys. */
-#ifndef HAS_PARTS /* by_parts.cu sets it */
-#define HAS_PARTS 0
+#ifndef HAS_PARTS /* by_parts.cu sets it, for some segments */
+#define HAS_PARTS (GROUPS == KEYS && PARTS_TILE)
 #endif
 #define HAS_SUMS (DIFFERENCES || HAS_PARTS) /* of a tile, which then has no results */
 

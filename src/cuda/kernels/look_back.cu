@@ -12,9 +12,7 @@
 enum {
     GROUP = FINISHERS, /* tiles; but few tiles are one group, as it takes time to hear of another one */
     FINISHING_WARPS = FINISHERS / WARP,
-    OF_LANE = TAKES_VECTORS && ONE_WAVE ? batch::MANY : 1, /* entries at a time; with more registers spill elsewhere */
-    OF_WARP = OF_LANE * WARP,
-    MOST_ALONE = FINISHING_WARPS * OF_WARP
+    MOST_ALONE = FINISHERS /* tiles; each warp reads as many entries as it has lanes, as with more registers spill */
 };
 
 /* All lanes get the sum of what they give, in their order and from the last head on. */
@@ -28,25 +26,33 @@ inline record fold_lanes(const record &mine) {
     return from_lane(scan_warp(mine), WARP - 1);
 #endif
 }
-/* The same of entries [first, end), of which the warp reads OF_WARP at most, as soon as they are there. */
+/* The same of entries [first, end), of which the warp reads one a lane at most, as soon as they are there. */
 inline record fold_entries(const entry *entries, uint32 first, uint32 end) {
     const uint32 at = first + threadIdx.x % WARP;
-    batch_of<OF_LANE> few;
+    batch_of<1> few;
     while (!few.try_read(entries, at, end, 1))
         ;
     __syncwarp();
-#if TAKES_VECTORS && ONE_WAVE
-    return fold_batch(few, first, end);
-#else
     return fold_lanes(at < end ? few.get(0) : record::nothing());
-#endif
+}
+
+/* The same of any number of them, one batch after the other. The sum is written, since meanwhile it takes no registers. */
+inline void fold_all(record *to, const entry *entries, uint32 first, uint32 end) {
+#pragma unroll 1
+    for (uint32 at = first; at < end; at += WARP) {
+        const record more = fold_entries(entries, at, end);
+        if (threadIdx.x % WARP == 0)
+            *to = at == first ? more : join(*to, more);
+    }
 }
 
 /* Publishes the tile's sum, of which the last thread has 'own', and returns to all threads the sum before the tile. The
  * entries of tiles are followed by those of groups. All warps wait for tiles, but only one for groups: to add up takes
- * many instructions, which other blocks need. */
+ * many instructions, which other blocks need. If the last warp has no tiles to wait for, it waits for groups meanwhile,
+ * unless a head in the block's own tile makes it likely that they do not matter. */
 template <class State> inline record sum_before(scratch &s, const scan_args &p, const tile &t, const State &own) {
     __shared__ alignas(16) uint8 memory[(FINISHING_WARPS + 1) * sizeof(record)];
+    __shared__ bool knows_groups;
     record *of_warps = (record *)memory, *of_tile = of_warps + FINISHING_WARPS, *prefix = (record *)s.prefix[0];
     const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, number = ordinal_of_block();
     if (s.knows_prefix) /* the way by terms may have asked before the general way */
@@ -66,28 +72,28 @@ template <class State> inline record sum_before(scratch &s, const scan_args &p, 
         const uint64 column = remainder(t.first, p.extent), first = t.first - column;
         begin = column ? (uint32)(REVERSE ? p.tiles - 1 - (p.n - 1 - first) / p.tile : first / p.tile) : number;
     }
-    if (begin + warp * OF_WARP < number) {
-        const record sum = fold_entries(p.entries, begin + warp * OF_WARP, number);
-        if (lane == 0)
-            of_warps[warp] = sum;
+    const entry *groups = p.entries + p.tiles;
+    const uint32 first = begin + warp * WARP, last_warp = FINISHING_WARPS - 1;
+    const bool may_help = group && begin + last_warp * WARP >= number,
+               helps = may_help && warp == last_warp && !(__ballot_sync(ALL_LANES, own.has_head()) >> (WARP - 1));
+    if (first < number || helps) {
+        const uint32 end = helps ? (uint32)group : first + WARP < number ? first + WARP : number;
+        fold_all(of_warps + warp, helps ? groups : p.entries, helps ? 0 : first, end);
     }
+    if (may_help && warp == last_warp && lane == 0)
+        knows_groups = helps;
     __syncthreads();
     if (warp == 0) {
-        const bool has_some = lane < FINISHING_WARPS && begin + lane * OF_WARP < number;
+        const bool has_some = lane < FINISHING_WARPS && begin + lane * WARP < number;
         record sum = fold_lanes(has_some ? of_warps[lane] : record::nothing());
-        const entry *groups = p.entries + p.tiles;
         if (has_groups && number % GROUP == GROUP - 1 && lane == 0)
             publish(p.entries + p.tiles + group, join(sum, *of_tile), 1);
         __syncwarp();
-        if (group && !sum.has_head()) {
-            record before = record::nothing();
-#pragma unroll 1
-            for (int first = 0; first < group; first += OF_WARP)
-                before = join(before, fold_entries(groups, (uint32)first, (uint32)group));
-            sum = join(before, sum);
-        }
+        const bool needs_groups = group && !sum.has_head();
+        if (needs_groups && !(may_help && knows_groups))
+            fold_all(of_warps + last_warp, groups, 0, (uint32)group);
         if (lane == 0) {
-            *prefix = sum;
+            *prefix = needs_groups ? join(of_warps[last_warp], sum) : sum;
             s.knows_prefix = true;
         }
     }

@@ -139,7 +139,6 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         return false;
     /* The terms relative to the mean before the tile, as far as there is one. */
     const uint64 low = t.low + stretch * ITEMS, first = REVERSE ? p.n - low - there : low;
-    uint32 number = (uint32)((int)(first - t.first) - absent); /* of items before the stretch, some of them absent */
     double r = prefix.a0 != 0 ? prefix.a1 : (double)opening;
     if (SKIPS_NAN && is_nan(r)) /* all before is left out, and the first element */
         return false;
@@ -148,17 +147,18 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     sum.move(before, moved);
     sum.add_accumulator(prefix, prefix.a2);
     if (sizeof(out_t) == 8 && prefix.a0 + before > 0)
-        r = move_to_mean(&sum, prefix.a0 + before, r);
-    const counter counted = prefix.a0;
+        r = move_to_mean<double>(&sum, prefix.a0 + before, r);
+    double n = prefix.a0 + before;
     items.read(s.tile[here.at], shift, stretch);
     if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
         __syncthreads();
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        if ((!REVERSE && !CAN_OVERFLOW) || is_there(k)) /* no result follows items behind the end */
+        if ((!REVERSE && !CAN_OVERFLOW) || is_there(k)) { /* no result follows items behind the end */
             sum.add(value_of(items[k]), r);
-        number++;
-        results.put(memory, stretch, k, sum.result(counted.plus(sum.number(number))));
+            n += SKIPS_NAN && is_nan(value_of(items[k])) ? 0 : 1;
+        }
+        results.put(memory, stretch, k, sum.result(n));
     }
 #endif
     hand_over(s, p, t, here, team, thread);

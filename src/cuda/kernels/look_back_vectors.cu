@@ -101,7 +101,7 @@ struct behind_doubles {
 #endif
     }
     result_t result(int added) const {
-        return variance_of(sum.distances, sum.squares, number.plus(sum.number((uint32)added)));
+        return variance_of<true>(sum.distances, sum.squares, number.plus(sum.number((uint32)added)));
     }
 };
 /* The squares before are added last, because they could swallow the others. There are more elements than DDOF. */
@@ -182,7 +182,7 @@ inline bool finish_vectors(scratch &s, const scan_args &p, const tile &t, const 
     begin.squares = sums.before.squares + moved * (sums.before.distances + begin.distances) + powers;
     begin.distances += of_rest;
     if (!IN_FLOATS && sizeof(out_t) == 8 && prefix.a0 + before > 0)
-        r = (Real)move_to_mean(&begin, prefix.a0 + before, r);
+        r = (Real)move_to_mean<double>(&begin, prefix.a0 + before, r);
     Behind behind(begin, prefix.a0 + before);
     const vectors_of_stretch again(memory, shift, stretch);
     if (shift) /* others' results take the place of what a thread reads */

@@ -38,10 +38,38 @@ inline unsigned short f16_of(unsigned long long x) {
     return bits;
 }
 
+/* The bits that any lane has. All lanes call this. */
+inline unsigned or_lanes(unsigned value) {
+#if TALLY_ARCHITECTURE >= 80
+    return __reduce_or_sync(0xffffffffu, value);
+#else
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2)
+        value |= __shfl_xor_sync(0xffffffffu, value, d);
+    return value;
+#endif
+}
+
+/* Two of them in a word. */
+inline unsigned f16_pair_of(float low, float high) {
+#if TALLY_ARCHITECTURE >= 80
+    unsigned bits;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+    return bits;
+#else
+    return f16_of(low) | (unsigned)f16_of(high) << 16;
+#endif
+}
+
 #if TALLY_ARCHITECTURE >= 80
 inline unsigned short bf16_of(float x) {
     unsigned short bits;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+inline unsigned bf16_pair_of(float low, float high) {
+    unsigned bits;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
     return bits;
 }
 #endif

@@ -1,36 +1,39 @@
 /* Tiles of reductions by keys: of runs of neighbours whose keys are equal. */
 
+/* Heads that are listed at a time: all, or where there are parts so few that they take little room. */
+enum { LISTED = HAS_PARTS ? TILE / 8 : TILE };
+
 struct runs_memory {
-    uint16 at[TILE];          /* of each head, in the tile */
+    uint16 at[LISTED];        /* of each head, in the tile */
     uint64 of_warp[WARPS][2]; /* heads before the tile, and in all */
     uint32 have_heads[WARPS]; /* not 0: some of the words that the warp has read */
     uint64 before;            /* heads in earlier tiles */
     uint32 heads_of[CLUSTER];
     uint32 ends; /* whether the last run ends where the tile does */
 };
-static_assert((IS_IN_PLACE || DIFFERENCES) && HEAD_WORDS <= BLOCK);
+static_assert(IS_IN_PLACE || HAS_SUMS);
 
-constexpr bool LISTS_ALWAYS = LOWERS_BY_EXTENT || DIFFERENCES;
+constexpr bool LISTS_ALWAYS = LOWERS_BY_EXTENT || HAS_SUMS;
 
-#if DIFFERENCES
+#if HAS_SUMS
 inline tile_sums &sums_of_tile() {
     __shared__ tile_sums sums;
     return sums;
 }
 #endif
-enum { RUN_PLACE = PLACE + (DIFFERENCES ? 128 : 0) };
+enum { RUN_PLACE = PLACE + (HAS_SUMS ? 128 : 0) };
 
 /* Starts to copy the block's tile. */
 inline tile begin_run_tile(const groups_args &p, uint8 *x, [[maybe_unused]] uint8 *y) {
-#if DIFFERENCES
-    return begin_tile(p, blockIdx.x, x, sums_of_tile());
+#if HAS_SUMS
+    return begin_tile(p, blockIdx.x, x, y, sums_of_tile());
 #else
     return begin_tile(p, blockIdx.x, x, y, x);
 #endif
 }
 /* As fold_tile(). */
 inline acc_t fold_run_tile([[maybe_unused]] tile_memory &s, const tile &t, [[maybe_unused]] uint32 heads) {
-#if DIFFERENCES
+#if HAS_SUMS
     add_up_tile(sums_of_tile(), t);
     return identity_as<acc_t>();
 #else
@@ -38,24 +41,29 @@ inline acc_t fold_run_tile([[maybe_unused]] tile_memory &s, const tile &t, [[may
 #endif
 }
 
-/* Lists where the heads are. */
-inline void list_heads(const tile_memory &s, runs_memory &r) {
+/* Lists where heads are, from that number on. */
+inline void list_heads(const tile_memory &s, runs_memory &r, uint32 from = 0) {
     const uint32 begin = threadIdx.x * ITEMS;
-    uint32 number = rank_of(s, begin);
+    item_bits bits = heads_of_thread(s);
+    int number = (int)(rank_of(s, begin) - from);
+    if (HAS_PARTS && (number >= (int)LISTED || number + (int)bits.count() <= 0))
+        return;
 #pragma unroll 1
-    for (item_bits bits = heads_of_thread(s); bits.all(); bits.drop_first())
-        r.at[number++] = (uint16)(begin + bits.first());
+    for (; bits.all(); bits.drop_first(), number++)
+        if (!HAS_PARTS || (uint32)number < LISTED)
+            r.at[number] = (uint16)(begin + bits.first());
 }
 
 /* Whether the keys of so many heads are found faster by the heads' bits than by a list of them. */
 inline bool are_dense(const index_t *from, const index_t *to, uint32 heads) {
-    return heads > TILE / 8 && is_aligned(from) && is_aligned(to);
+    return heads > TILE / 8 && (HAS_PARTS || (is_aligned(from) && is_aligned(to)));
 }
 
 /* Writes the keys of the runs that begin in the tile, each lane those of its element of a word. */
 inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *to) {
     enum { OF_WARP = HEAD_WORDS / WARPS, AT_A_TIME = OF_WARP < 8 ? OF_WARP : 8 };
     const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const bool are_aligned = is_aligned(from) && is_aligned(to);
 #pragma unroll 1
     for (uint32 first = 0; first < OF_WARP; first += AT_A_TIME) {
         uint32 words[AT_A_TIME];
@@ -65,12 +73,17 @@ inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *t
             const uint32 w = (first + j) * WARPS + warp;
             words[j] = s.heads[w];
             if (words[j] >> lane & 1)
-                key[j] = from[w * WARP + lane];
+                key[j] = are_aligned ? from[w * WARP + lane] : load_slowly(from + w * WARP + lane);
         }
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++)
-            if (words[j] >> lane & 1)
-                to[s.ranks[(first + j) * WARPS + warp] + __popc(words[j] & ((1u << lane) - 1))] = key[j];
+            if (words[j] >> lane & 1) {
+                index_t *const at = to + s.ranks[(first + j) * WARPS + warp] + __popc(words[j] & ((1u << lane) - 1));
+                if (are_aligned)
+                    *at = key[j];
+                else
+                    store_slowly(at, key[j]);
+            }
     }
 }
 
@@ -100,6 +113,19 @@ inline void put_keys(const tile_memory &s, const runs_memory &r, const index_t *
     }
 }
 
+/* A tile's word. */
+inline void tell_ends(const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
+                      [[maybe_unused]] uint32 first_head, [[maybe_unused]] uint32 last_head) {
+    const bool ends = heads ? first_head > 0 : r.ends;
+#if NEEDS_START
+    p.cuts[blockIdx.x].start = heads ? t.first + last_head : 0;
+    p.cuts[blockIdx.x].end = t.first + first_head;
+#endif
+    const uint64 fresh = heads || ends ? FRESH : 0;
+    p.heads[blockIdx.x] = (r.ends ? ENDS_WITH : 0) | fresh | (ends ? ENDS : 0) | (r.before + heads);
+}
+
+#if !HAS_PARTS
 /* Writes the results of the runs that begin and end in the tile, which has so many heads. */
 inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t *out) {
     const uint32 count = r.ends ? heads : heads - 1;
@@ -159,18 +185,57 @@ inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_a
     else
         c.after.write(identity_as<acc_t>());
 #endif
-#if NEEDS_START
-    c.start = heads ? t.first + last_head : 0;
-    c.end = t.first + first_head;
-#endif
-    p.heads[blockIdx.x] = (r.ends ? ENDS_WITH : 0) | (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
+    tell_ends(r, p, t, heads, first_head, last_head);
 }
 
-/* What a tile gives, when everything in it is folded: 'whole' if it has no head. */
-inline void put_tile(const tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
-                     const acc_t &whole) {
+/* What a tile gives, when everything in it is folded: 'whole' if it has no head. Results go to 'out'. */
+inline void put_tile(const tile_memory &s, runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
+                     const acc_t &whole, result_t *out) {
     if (heads)
-        put_runs(r, t, heads, p.out + r.before);
+        put_runs(r, t, heads, out);
     if (threadIdx.x == 0)
         keep_ends(s, r, p, t, heads, whole);
 }
+#else
+/* The same: a tile's groups are what lies before its first head, and what begins with each. Lanes share them. */
+inline void put_tile(const tile_memory &s, runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
+                     const acc_t &, result_t *out) {
+    cut &c = p.cuts[blockIdx.x];
+    enum { FEW = 4 /* elements of each run of a warp, taken one by one */ };
+    const sharing shared(heads + 1);
+    [[maybe_unused]] const uint32 first_head = heads ? r.at[0] : t.count;
+    uint32 listed = 0, last = 0; /* heads before those in the list, and the last of them */
+#pragma unroll 1
+    while (true) {
+        const uint32 end = heads - listed < LISTED ? heads + 1 : listed + LISTED;
+#pragma unroll 1
+        for (uint32 k = listed + shared.group(); k - shared.group_in_warp() < end; k += shared.step()) {
+            const bool is_there = k < end;
+            const uint32 begin = k == listed ? last : is_there ? r.at[k - 1 - listed] : 0;
+            const uint32 behind = !is_there ? begin : k < heads ? r.at[k - listed] : t.count;
+            const bool are_few = shared.lanes() == 1 && __all_sync(ALL_LANES, behind - begin <= FEW);
+            const tile_sum sum = are_few ? sums_of_tile().of_few(t, begin, behind)
+                                         : sums_of_tile().of_lanes(t, begin, behind, shared.me(), shared.lanes());
+            const bool goes_on = k == heads && !r.ends;
+            if (!is_there || shared.me())
+                continue;
+            if (goes_on || k == 0)
+                (goes_on ? c.after : c.before).write(sum.accumulator(t, behind - begin));
+            else
+                put(out + k - 1, sum.result(t, begin, behind));
+        }
+        if (end > heads)
+            break;
+        last = r.at[LISTED - 1];
+        listed = end;
+        __syncthreads();
+        list_heads(s, r, listed);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        if (r.ends)
+            c.after.write(identity_as<acc_t>());
+        tell_ends(r, p, t, heads, first_head, heads > listed ? r.at[heads - 1 - listed] : last);
+    }
+}
+#endif

@@ -124,21 +124,21 @@ struct counter {
 #if IS_SCAN || MOMENTS == 2
 #if MOMENTS == 2
 /* The variance of n elements, or its root: 'distances' and 'squares' are sums of their distances from any number and
- * of the squares of those. A scan does this for each element, and short columns after a few. So there is one reciprocal for both divisions, no branch,
- * and integers decide where they can, because a processor has half as many units for doubles. */
+ * of the squares of those. A scan does this for each element, and short columns after a few. So there is one reciprocal
+ * for both divisions, no branch, and integers decide where they can, because a processor has half as many units for
+ * doubles. */
 inline double reciprocal_of_count(double n) {
     const double r = reciprocal_nearby(n);
     return sizeof(out_t) == 8 ? reciprocal(n) : __fma_rn(__fma_rn(-n, r, 1.0), r, r); /* to 40 bits */
 }
-/* Only rounding makes squares less than 0. NaN stays. */
-inline double not_below_0(double x) {
-    return (uint32)__double2hiint(x) - 0x80000000u <= 0x7ff00000u ? 0 : x;
-}
-/* The root to an ulp or two; numbers that are not normal stay as they are. */
-inline double root_of_variance(double x) {
-    const double r = inverse_root_nearby(x), near = x * r, rest = __fma_rn(-near, r, 1.0);
-    const double root = __fma_rn(__fma_rn(rest, 0.375, 0.5), rest * near, near);
-    return (uint32)__double2hiint(x) - 0x00100000u < 0x7fe00000u ? root : x;
+/* The root to an ulp or two, of narrower results to 40 bits. NaN and what is not above 0 stay; without IsFinite infinity
+ * does, too. */
+template <bool IsFinite> inline double root_of_variance(double x) {
+    constexpr int LEAST_NORMAL = 0x00100000; /* upper half; the approximation looks at that alone */
+    const int high = __double2hiint(x), bounded = high < LEAST_NORMAL ? LEAST_NORMAL : high;
+    const double r = inverse_root_nearby(__hiloint2double(bounded, 0)), near = x * r, rest = __fma_rn(-near, r, 1.0);
+    const double root = __fma_rn(sizeof(out_t) == 8 ? __fma_rn(rest, 0.375, 0.5) : 0.5, rest * near, near);
+    return IsFinite || high != 0x7ff00000 ? root : x;
 }
 /* Every NaN is written as the same one; integers have none but that. */
 template <class Out> inline Out output_of_variance(double x) {
@@ -147,13 +147,17 @@ template <class Out> inline Out output_of_variance(double x) {
     else
         return output_of_real<Out>((float)x);
 }
-inline result_t variance_of(double distances, double squares, double n) {
+template <bool IsFinite> inline double real_variance(double distances, double squares, double n) {
     constexpr bool CAN_BE_TOO_FEW = !INCLUSIVE || DDOF || SKIPS_NAN;
-    const double of_n = reciprocal_of_count(n), powers = not_below_0(__fma_rn(-distances * of_n, distances, squares));
+    const double of_n = reciprocal_of_count(n);
+    const double powers = fabs(__fma_rn(-distances * of_n, distances, squares)); /* only rounding makes it less than 0 */
     const double variance = powers * (DDOF ? reciprocal_of_count(n - DDOF) : of_n);
-    const double number = IS_STD ? root_of_variance(variance) : variance;
-    const double result = CAN_BE_TOO_FEW && !(n > DDOF) ? NOT_A_NUMBER : number;
-    return output_of_variance<out_t>(result);
+    const double number = IS_STD ? root_of_variance<IsFinite>(variance) : variance;
+    return CAN_BE_TOO_FEW && !(n > DDOF) ? NOT_A_NUMBER : number;
+}
+/* With IsFinite no power is infinite; it may be NaN. */
+template <bool IsFinite = false> inline result_t variance_of(double distances, double squares, double n) {
+    return output_of_variance<out_t>(real_variance<IsFinite>(distances, squares, n));
 }
 #else
 /* 1 / sqrt(x) of a normal number, to an ulp or two; of 0 and less it is NaN. */

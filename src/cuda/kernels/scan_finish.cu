@@ -102,6 +102,9 @@ struct results_writer {
         words.put(memory, stretch, at / A_WORD, bits);
     }
 };
+template <int Word> struct begins_in_word {
+    enum { AT = Word };
+};
 /* Whole vectors to aligned addresses, and single bytes at both ends. Where results lie otherwise in memory than in the
  * ring, a vector is made of two. */
 inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w, int shift_in_ring = 0) {
@@ -121,13 +124,23 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
     };
     write_bytes(begin, first);
     write_bytes(last, end);
+    const uint32 count = (uint32)(last - first) / 16, lowest = (uint32)(first - origin) / 16;
+    const auto vector = [&](uint32 v) { return vectors[vector_of_results((int)v)]; };
+    const auto write = [&](auto bits) {
 #pragma unroll 4
-    for (uint64 a = first + 16 * thread; a < last; a += 16 * FINISHERS) {
-        const int v = (int)((a - origin) / 16);
-        uint4 bits = vectors[vector_of_results(v)];
-        if (shift)
-            bits = straddling(bits, vectors[vector_of_results(v + 1)], shift);
-        __stcs((uint4 *)a, bits);
+        for (uint32 v = thread; v < count; v += FINISHERS)
+            __stcs((uint4 *)first + v, bits(lowest + v));
+    };
+    const auto write_from = [&](auto word) {
+        write([&](uint32 v) { return straddling_from<decltype(word)::AT>(vector(v), vector(v + 1), shift); });
+    };
+    if (shift == 0)
+        return write(vector);
+    switch (shift / 4) {
+    case 0: return write_from(begins_in_word<0>());
+    case 1: return write_from(begins_in_word<1>());
+    case 2: return write_from(begins_in_word<2>());
+    default: return write_from(begins_in_word<3>());
     }
 }
 
@@ -186,19 +199,22 @@ inline void mark_keys(scratch &s, const scan_args &p, const tile &t, int at, int
         return;
     if (HAS_TERMS) /* the way by terms may have marked the tile before, and some threads still look at that */
         sync_some<FINISHERS>(OF_TEAMS + team);
-    const index_t *keys = keys_of(s, p, t, at);
-    const int lane = thread % WARP;
-#pragma unroll 4
-    for (int e = thread; e < TILE; e += FINISHERS) {
-        const bool is_there = e < t.count;
-        const index_t key = is_there ? load(keys + e) : index_t(0);
-        index_t previous = REVERSE ? from_above(key, 1) : from_below(key, 1);
-        if (is_there && (lane == (REVERSE ? WARP - 1 : 0) || e == (REVERSE ? t.count - 1 : 0)))
-            previous = load(keys + (REVERSE ? e + 1 : e - 1));
-        const bool is_first = t.first == 0 && e == (REVERSE ? t.count - 1 : 0);
-        const uint32 word = __ballot_sync(ALL_LANES, is_there && (key != previous || is_first));
-        if (lane == 0)
-            s.marks[team][e / WARP] = word;
+    const index_t *keys = keys_of(s, p, t, at) + thread;
+    uint32 *words = s.marks[team] + thread / WARP;
+    const auto mark = [&](int k, const index_t &key, const index_t &previous) {
+        const uint32 word = __ballot_sync(ALL_LANES, key != previous); /* whatever lies behind the end */
+        if (thread % WARP == 0)
+            words[k * (FINISHERS / WARP)] = word;
+    };
+    enum { PREVIOUS = REVERSE ? 1 : -1 };
+    if (((uint64)p.keys & (sizeof(index_t) - 1)) == 0) {
+#pragma unroll 8
+        for (int k = 0; k < ITEMS; k++)
+            mark(k, keys[k * FINISHERS], keys[k * FINISHERS + PREVIOUS]);
+    } else {
+#pragma unroll 1
+        for (int k = 0; k < ITEMS; k++)
+            mark(k, load_slowly(keys + k * FINISHERS), load_slowly(keys + k * FINISHERS + PREVIOUS));
     }
     sync_some<FINISHERS>(OF_TEAMS + team);
 }
@@ -229,15 +245,17 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
 #elif GROUPS == SEGMENTS
     heads = bits_of_stretch(s.heads[at], stretch);
 #elif GROUPS == KEYS
-    if (MARKS_KEYS)
-        return bits_of_stretch(s.marks[team], stretch);
-    index_t previous = load(keys_of(s, p, t, at) + stretch * ITEMS + (REVERSE ? (int)ITEMS : -1));
-    stretch_of<index_t, ITEMS> keys;
-    keys.read(s.keys[at] + KEYS_FROM, shift_of(p.keys + t.low), stretch);
+    if (MARKS_KEYS) {
+        heads = bits_of_stretch(s.marks[team], stretch);
+    } else {
+        index_t previous = load(keys_of(s, p, t, at) + stretch * ITEMS + (REVERSE ? (int)ITEMS : -1));
+        stretch_of<index_t, ITEMS> keys;
+        keys.read(s.keys[at] + KEYS_FROM, shift_of(p.keys + t.low), stretch);
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        heads |= (bits_t)(keys[k] != previous) << k;
-        previous = keys[k];
+        for (int k = 0; k < ITEMS; k++) {
+            heads |= (bits_t)(keys[k] != previous) << k;
+            previous = keys[k];
+        }
     }
     const int first_of_all = REVERSE ? (stretch + 1) * ITEMS - t.count : stretch ? -1 : 0;
     if (t.first == 0 && first_of_all >= 0 && first_of_all < ITEMS)

@@ -78,20 +78,32 @@ inline bool finish_integers(scratch &s, const scan_args &p, const tile &t, const
     results_writer results;
     if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
         sync_some<FINISHERS>(OF_TEAMS + team);
+    const auto finish = [&](auto way) {
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        /* A head's distance is 0, and it forgets what was before it. To multiply by 0 takes less than to select. */
-        const double x = above_2_52((int32)value_of(items[k]));
-        const bool is_head = GROUPS != ALL && (mine.heads >> k & 1);
-        origin = is_head ? x : origin;
-        if (!REVERSE || k >= mine.absent) { /* no result follows items behind the end */
-            const double away = x - origin, keeps = is_head ? 0 : 1;
-            sum.distances = __fma_rn(sum.distances, keeps, away);
-            sum.squares = __fma_rn(sum.squares, keeps, away * away);
-            n = __fma_rn(n, keeps, 1);
+        for (int k = 0; k < ITEMS; k++) {
+            const double x = above_2_52((int32)value_of(items[k]));
+            double keeps = 1;
+            if (decltype(way)::VALUE) {
+                /* A head's distance is 0, and it forgets what was before it. To multiply by 0 takes less than to select. */
+                const bool is_head = mine.heads >> k & 1;
+                origin = is_head ? x : origin;
+                keeps = is_head ? 0 : 1;
+            }
+            if (!REVERSE || k >= mine.absent) { /* no result follows items behind the end */
+                const double away = x - origin;
+                sum.distances = decltype(way)::VALUE ? __fma_rn(sum.distances, keeps, away) : sum.distances + away;
+                sum.squares = decltype(way)::VALUE ? __fma_rn(sum.squares, keeps, away * away)
+                                                   : __fma_rn(away, away, sum.squares);
+                n = decltype(way)::VALUE ? __fma_rn(n, keeps, 1) : n + 1;
+            }
+            results.put(memory, mine.stretch, k, variance_of<true>(sum.distances, sum.squares, n));
         }
-        results.put(memory, mine.stretch, k, variance_of(sum.distances, sum.squares, n));
-    }
+    };
+    /* in waves and by rows, where most warps have a head, there is no code of its own for those without */
+    if (GROUPS != ALL && (!HAS_ONE_TILE || GROUPS == ROWS || __ballot_sync(ALL_LANES, mine.heads != 0)))
+        finish(with_heads<GROUPS != ALL>());
+    else
+        finish(with_heads<GROUPS != ALL && (!HAS_ONE_TILE || GROUPS == ROWS)>());
     hand_over(s, p, t, here, team, thread);
     return true;
 }

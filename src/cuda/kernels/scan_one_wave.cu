@@ -5,7 +5,7 @@
 
 /* Blocks on each multiprocessor, at least. Variances a vector at a time were no faster with four: std of 9.2 million f32
  * in segments of 89 took 63.5 us on an H200, with three 62.3. Higher moments spill. */
-enum { ONE_WAVE_RESIDENT = HAS_TERMS && MOMENTS <= 2 && !TAKES_VECTORS ? 4 : ONE_WAVE_BLOCKS };
+enum { ONE_WAVE_RESIDENT = HAS_TERMS && MOMENTS <= 2 ? 4 : ONE_WAVE_BLOCKS };
 
 #if GROUPS == SEGMENTS
 /* ---- heads ---- */

@@ -36,7 +36,7 @@ struct terms : powers {
     /* The result behind n elements. */
     result_t result(double n) const {
 #if MOMENTS == 2
-        return variance_of(distances, squares, n);
+        return variance_of<true>(distances, squares, n);
 #else
         return moment_of(*this, n);
 #endif
@@ -136,10 +136,10 @@ struct log_of_sum {
 #endif
 
 #if !IS_LOGSUMEXP
-/* Makes the terms of n elements relative to their mean instead of r, and returns that: fewer bits of what follows are
- * lost. */
-inline double move_to_mean(terms *sum, double n, double r) {
-    const double mean = __fma_rn(sum->distances, reciprocal(n), r), away = mean - r;
+/* Makes the terms of n elements relative to their mean, as a Real, instead of r, and returns that: fewer bits of what
+ * follows are lost. */
+template <class Real> inline double move_to_mean(terms *sum, double n, double r) {
+    const double mean = (Real)__fma_rn(sum->distances, reciprocal(n), r), away = mean - r;
     const double rest = __fma_rn(-n, away, sum->distances);
     sum->move_higher(n, -away);
     sum->squares = __fma_rn(-away, sum->distances + rest, sum->squares);
@@ -179,58 +179,6 @@ template <class Fold> inline real fold_of_block(real mine, Fold fold) {
     return all;
 }
 
-#endif
-
-#if TAKES_VECTORS
-enum { A_VECTOR = 16 / sizeof(in_t), VECTORS = ITEMS / A_VECTOR, VECTORS_AT_ONCE = A_VECTOR < 8 ? 2 : 1 };
-
-/* A thread's stretch. Results may take the place of each vector that is behind. */
-struct vectors_of_stretch {
-    const uint4 *first; /* physically */
-    uint32 shift;       /* of elements, as far as they lie behind the vectors */
-    uint4 beyond;       /* the next vector, with the ends of the last elements */
-
-    vectors_of_stretch(const uint8 *memory, int shift, int stretch)
-        : first((const uint4 *)memory + stretch * VECTORS), shift(shift), beyond{0, 0, 0, 0} {
-        if (shift)
-            beyond = first[VECTORS];
-    }
-    template <class Use> void each_vector(Use use) const {
-        uint4 known = REVERSE ? beyond : first[0];
-#pragma unroll VECTORS_AT_ONCE
-        for (int k = 0; k < VECTORS; k++) {
-            const int v = REVERSE ? VECTORS - 1 - k : k;
-            const uint4 next = REVERSE ? first[v] : k + 1 < VECTORS ? first[k + 1] : beyond;
-            uint4 bits = REVERSE ? next : known;
-            if (shift)
-                bits = REVERSE ? straddling(next, known, shift) : straddling(known, next, shift);
-            known = next;
-            few<in_t, A_VECTOR> elements;
-            memcpy(&elements, &bits, 16);
-            use(v, k * A_VECTOR, elements);
-        }
-    }
-    /* Calls use(k, value) for each element; k counts in logical order. */
-    template <class Use> void each(Use use) const {
-        each_vector([&](int, int k, const few<in_t, A_VECTOR> &elements) {
-#pragma unroll
-            for (int j = 0; j < A_VECTOR; j++)
-                use(k + j, value_of(elements.element[REVERSE ? A_VECTOR - 1 - j : j]));
-        });
-    }
-    /* Puts result(k, value) in its place. */
-    template <class Result> void replace(uint8 *memory, int stretch, Result result) const {
-        each_vector([&](int v, int k, const few<in_t, A_VECTOR> &elements) {
-            few<result_t, A_VECTOR> results;
-#pragma unroll
-            for (int j = 0; j < A_VECTOR; j++) {
-                const int at = REVERSE ? A_VECTOR - 1 - j : j;
-                results.element[at] = result(k + j, value_of(elements.element[at]));
-            }
-            memcpy(memory + 16 * (stretch * VECTORS + v), &results, 16);
-        });
-    }
-};
 #endif
 
 /* The sum of the terms before a thread in its team, since the last head. */
@@ -324,6 +272,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         return false;
     s.full[here.at].wait(here.parity);
     const bits_t those_there = there ? ((bits_t)2 << (there - 1)) - 1 << absent : 0;
+    [[maybe_unused]] const bits_t absent_items = ~those_there & ((bits_t)2 << (ITEMS - 1)) - 1;
     bits_t heads = 0;
 #if GROUPS == KEYS
     mark_keys(s, p, t, here.at, team, thread);
@@ -339,14 +288,20 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const in_t *elements = (const in_t *)(s.tile[here.at] + shift);
 #if TAKES_VECTORS
     const vectors_of_stretch vectors(s.tile[here.at], shift, stretch);
-    const auto each_item = [&](auto use) { vectors.each(use); };
+    const auto each_item = [&](bits_t others, auto use) { vectors.each_by_way(others, use); };
 #else
     stretch_of<in_t, ITEMS> items;
     items.read(s.tile[here.at], shift, stretch);
-    [[maybe_unused]] const auto each_item = [&](auto use) {
+    [[maybe_unused]] const auto each_item = [&](bits_t others, auto use) {
+        const auto each = [&](auto way) {
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            use(k, value_of(items[k]));
+            for (int k = 0; k < ITEMS; k++)
+                use(way, k, value_of(items[k]), others >> k & 1);
+        };
+        if (MOMENTS > 2 || __ballot_sync(ALL_LANES, others != 0))
+            each(with_heads<true>());
+        else
+            each(with_heads<false>());
     };
 #endif
     const auto element = [&](int k) { return value_of(load(elements + (REVERSE ? t.count - 1 - k : k))); };
@@ -407,7 +362,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const int begins = (int)(first - t.first) - absent; /* item 0 */
 #if SKIPS_NAN
     bits_t nans = 0;
-    each_item([&](int k, value_t x) { nans |= (bits_t)(is_there(k) && is_nan(x)) << k; });
+    each_item(~(bits_t)0, [&](auto, int k, value_t x, bool) { nans |= (bits_t)(is_there(k) && is_nan(x)) << k; });
     seeds = (heads | (heads & nans) + nans) & ~nans & those_there; /* a carry goes over all that are left out */
     is_astray = highest_bit(heads) > highest_bit(seeds);
 #endif
@@ -427,19 +382,35 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         return squares < TOO_FAR && (MOMENTS == 2 || squares > 1 / TOO_FAR || squares == 0);
     };
     /* items behind the end may be added, too, as no result follows them */
-    const auto counts = [&](int k) { return (!REVERSE && !CAN_OVERFLOW) || is_there(k); };
+    constexpr bool counts_all = !REVERSE && !CAN_OVERFLOW;
+    const auto counts = [&](int k) { return counts_all || is_there(k); };
+    /* where k may be no constant, the bit of an item that is a head or absent takes less than is_head() */
+    const auto is_first = [&](int k, bool is_other) {
+        return TAKES_VECTORS && !SKIPS_NAN ? is_other && is_there(k) : is_head(k);
+    };
     const auto sums = [&](int k) { return HAS_ONE_TILE ? is_there(k) : counts(k); };
-    each_item([&](int k, value_t x) {
-        if (is_head(k)) {
+#if VARIES_IN_FLOATS
+    if (there) {
+        magnitudes seen;
+        const float_moments part = moments_of_part(vectors, heads ? highest_bit(heads) : absent, absent + there, absent, &seen);
+        is_astray = seen.are_wrong();
+        r = heads ? part.origin : r;
+        (powers &)mine = part.from(r);
+    }
+    is_astray |= !holds_in_floats(prefix);
+#else
+    each_item(SKIPS_NAN ? ~(bits_t)0 : heads | absent_items, [&](auto way, int k, value_t x, bool is_other) {
+        if (decltype(way)::VALUE && is_first(k, is_other)) {
             is_astray |= CAN_OVERFLOW && !fits(mine.squares);
             mine = {};
         }
-        if (is_seed(k))
+        if (decltype(way)::VALUE && (SKIPS_NAN ? is_seed(k) : is_first(k, is_other)))
             r = (double)x;
-        if (sums(k))
+        if (!decltype(way)::VALUE || sums(k))
             mine.add(x, r);
     });
     is_astray |= CAN_OVERFLOW && !(fits(mine.squares + prefix.a3) && (MOMENTS == 2 || fits(mine.squares)));
+#endif
 #endif
     const terms_before before = add_up_terms(s.of_finishers[team][in_turn], team, thread, mine, heads != 0, is_astray);
     if (before.is_astray) {
@@ -467,6 +438,10 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     if (CAN_OVERFLOW && !fits(prefix.a3))
         return false;
+#if VARIES_IN_FLOATS
+    if (!holds_in_floats(prefix))
+        return false;
+#endif
 #endif
 #endif
     uint8 *memory = s.tile[here.at];
@@ -501,7 +476,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     terms sum = before.sum;
     double count = 0; /* of the elements before the tile, whose mean differs from r by a2 */
-    uint32 number = (uint32)((int)(first - t.first) - absent - from); /* of items since */
+    const uint32 number = (uint32)((int)(first - t.first) - absent - from); /* of items since */
     r = of_stretch;
     if (open) {
 #if ONE_WAVE
@@ -514,36 +489,49 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         count = prefix.a0;
     }
     const double in_front = count + small_number(sum.number(number + absent));
+#if VARIES_IN_FLOATS
+    if (in_front > 0)
+        r = move_to_mean<float>(&sum, in_front, r);
+    const vectors_of_stretch again(memory, shift, stretch);
+    if (shift) /* others' results take the place of what a thread reads */
+        sync_some<FINISHERS>(OF_TEAMS + team);
+    float_variances(sum, in_front, r).replace(again, memory, stretch, heads, absent);
+#else
     if (sizeof(out_t) == 8 && in_front > 0)
-        r = move_to_mean(&sum, in_front, r);
-    counter counted = count;
-    const auto result_of = [&](int k, value_t x) {
-        if (is_head(k)) {
+        r = move_to_mean<double>(&sum, in_front, r);
+    double n = in_front;
+    const auto add_next = [&](auto way, int k, value_t x, bool is_other) {
+        if (decltype(way)::VALUE && is_first(k, is_other)) {
             sum = {};
-            counted = 0;
-            number = 0;
+            n = 0;
         }
-        if (is_seed(k))
+        if (decltype(way)::VALUE && (SKIPS_NAN ? is_seed(k) : is_first(k, is_other)))
             r = (double)x;
-        if (counts(k))
+        if (!decltype(way)::VALUE || counts(k)) {
             sum.add(x, r);
-        number++;
-        return sum.result(counted.plus(sum.number(number)));
+            n += SKIPS_NAN && is_nan(x) ? 0 : 1;
+        }
     };
+    const bits_t others = SKIPS_NAN ? ~(bits_t)0 : heads | (counts_all ? 0 : absent_items);
     /* others' results take the place of what a thread reads */
 #if TAKES_VECTORS
     const vectors_of_stretch again(memory, shift, stretch);
     if (shift)
         sync_some<FINISHERS>(OF_TEAMS + team);
-    again.replace(memory, stretch, result_of);
+    again.replace_by_way(memory, stretch, others, [&](auto way, int k, value_t x, bool is_other) {
+        add_next(way, k, x, is_other);
+        return real_variance<true>(sum.distances, sum.squares, n);
+    });
 #else
     results_writer results;
     items.read(memory, shift, stretch);
     if (!IN_LINE || shift)
         sync_some<FINISHERS>(OF_TEAMS + team);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        results.put(memory, stretch, k, result_of(k, value_of(items[k])));
+    each_item(others, [&](auto way, int k, value_t x, bool is_other) {
+        add_next(way, k, x, is_other);
+        results.put(memory, stretch, k, sum.result(n));
+    });
+#endif
 #endif
 #endif
     hand_over(s, p, t, here, team, thread);

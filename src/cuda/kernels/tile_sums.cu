@@ -9,7 +9,7 @@ enum { A_VECTOR = 16 / sizeof(in_t), TILE_VECTORS = TILE / A_VECTOR, ITEM_BITS =
  * time. */
 inline uint32 fetch_as_it_lies(const groups_args &p, const tile &t) {
     const in_t *from = p.x + t.first;
-    if (!is_aligned(from) || (HAS_PARTS && ORDER_SHOWS)) {
+    if (!is_aligned(from) || HAS_SECOND || (HAS_PARTS && ORDER_SHOWS)) {
         fetch(t.x, p.x, p.n, t.first, t.count);
         return 0;
     }
@@ -37,10 +37,12 @@ inline uint32 fetch_as_it_lies(const groups_args &p, const tile &t) {
 }
 
 /* Starts to copy the block's tile. */
-template <class Sums> inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, Sums &s) {
+template <class Sums> inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, uint8 *y, Sums &s) {
     const uint64 first = number * TILE;
-    const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, x, x};
+    const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, y, x};
     const uint32 skew = fetch_as_it_lies(p, t);
+    if (HAS_SECOND)
+        fetch(t.y, p.y, p.n, first, t.count);
     close_copies();
     if (threadIdx.x == 0) {
         s.skew = skew;

@@ -107,6 +107,26 @@ void inspect_segment(wide g) {
     }
 }
 
+/* Bits of one word of marks, which are told together. */
+struct marks_of_word {
+    uint word, bits;
+};
+void tell_marks(marks_of_word m) {
+    if (m.bits != 0)
+        atomicOr(words_at(p_marks).word[m.word], m.bits);
+}
+void mark_offset(inout marks_of_word m, wide offset) {
+    const wide logical = REVERSE ? minus(p.extent, offset) : offset;
+    const uint word = shifted_down(logical, 5).x;
+    if (!less(logical, p.extent))
+        return;
+    if (word != m.word) {
+        tell_marks(m);
+        m = marks_of_word(word, 0);
+    }
+    m.bits |= 1u << (logical.x & 31u);
+}
+
 /* Checks every segment, and finds each tile's: 'tile' elements each. A thread loads INSPECTED vectors of offsets before
  * it looks at any, since one with a single offset would only wait. */
 const uint INSPECTED = 4;
@@ -135,11 +155,23 @@ void inspect_segments() {
             const wide first = shifted_up(least(plus(v, times(threads, u)), last), 4u - log);
             for (uint k = 0; k < vector && !is_plain; k++)
                 inspect_segment(plus(first, k));
+            if (given(p_marks) && less(plus(v, times(threads, u)), vectors)) {
+                marks_of_word m = marks_of_word(0, 0);
+                for (uint k = 0; k < vector; k++)
+                    mark_offset(m, extend(pick(offsets[u], k, log), INDEX));
+                tell_marks(m);
+            }
         }
     }
     const wide rest = plus(shifted_up(vectors, 4u - log), begin_at);
-    if (!less(p_segments, rest))
+    if (!less(p_segments, rest)) {
         inspect_segment(rest);
+        if (given(p_marks)) {
+            marks_of_word m = marks_of_word(0, 0);
+            mark_offset(m, offset_at(rest));
+            tell_marks(m);
+        }
+    }
     for (wide tile = begin_at; is_below(tile, p_tiles); tile = plus(tile, threads)) {
         const wide first = times(tile, p_tile);
         store_wide(p_places, tile.x, search_by_fours(REVERSE ? minus(p.extent, first) : first, REVERSE));

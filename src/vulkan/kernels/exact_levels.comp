@@ -6,8 +6,6 @@
  * deposited.
  *
  * The elements' own type suffices: floats of 32 and 16 bits need neither doubles nor 64-bit integers. */
-layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* else subnormals may be taken for zeros */
-
 #if WIDE
 #define REAL      double
 #define REALS     dvec2

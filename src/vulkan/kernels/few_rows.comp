@@ -118,32 +118,47 @@ uvec4 after_column(uvec4 x, uint v) {
     return (v + 1 << IN_LOG & 3u) == 0 ? x.yzwx : x;
 }
 
-/* Reduces the columns of a unit, or its first one, one after the other, which takes few registers. */
-void fold_few(few_vectors x, wide column, bool is_whole) {
+/* The lanes of COLUMNS_A_THREAD columns. */
+struct few_lanes {
+    lane_t a, b, c, d;
+};
+few_lanes with_few(few_lanes l, lane_t last) {
+    return COLUMNS_A_THREAD == 4 ? few_lanes(l.b, l.c, l.d, last) : few_lanes(l.b, last, l.c, l.d);
+}
+
+/* Reduces the columns of a unit, some at once, row by row: whether there is another row is asked for all of them. */
+void fold_few(few_vectors x, wide column) {
+    const uint each = COLUMNS_A_THREAD;
     few_results r = few_results(uvec4(0), uvec4(0));
     uint word = 0;
-    UNROLLED_LANES for (uint v = 0; v < FEW_COLUMNS; v++) if (is_whole || v == 0) {
-        lane_t lane = lane_identity();
+    UNROLLED_LANES for (uint first = 0; first < FEW_COLUMNS; first += each) {
+        few_lanes lanes = few_lanes(lane_identity(), lane_identity(), lane_identity(), lane_identity());
         few_vectors left = x;
         UNROLLED_LANES for (uint k = 0; k < FEW; k++) {
-            if (k < p.extent.x)
-                lane = added(lane, lift_column(left.a, v, k));
-            left = next_rows(left);
+            if (k < p.extent.x) {
+                UNROLLED_LANES for (uint v = 0; v < each; v++) {
+                    lanes = with_few(lanes, added(lanes.a, lift_column(left.a, v, k)));
+                    left.a = after_column(left.a, v);
+                }
+            }
+            left = few_vectors(left.b, left.c, left.d, left.a);
         }
-        acc_t acc = widen(lane);
-        if (given(p.carry))
-            acc = combine(read_slot(p.carry, plus(column, v)), acc);
-        if (given(p.total))
-            write_slot(p.total, plus(column, v), acc);
-        const result_t result = lower(acc, plus(p.before, p.extent), wide(0));
-        if (is_whole)
-            r = with_result(r, result, v, word);
-        else if (!given(p.total))
-            store_result(p.out_at, column, result);
-        x = few_vectors(after_column(x.a, v), after_column(x.b, v), after_column(x.c, v), after_column(x.d, v));
+        x = left;
+        UNROLLED_LANES for (uint v = 0; v < each; v++) {
+            r = with_result(r, lower(widen(lanes.a), plus(p.before, p.extent), wide(0)), first + v, word);
+            lanes = with_few(lanes, lanes.a);
+        }
     }
-    if (is_whole && !given(p.total))
-        store_row(plus(p.out_at, times(column, RESULT)), r, true);
+    store_row(plus(p.out_at, times(column, RESULT)), r, true);
+}
+/* Its first column. */
+void fold_one(few_vectors x, wide column) {
+    lane_t lane = lane_identity();
+    for (uint k = 0; k < p.extent.x; k++) {
+        lane = added(lane, lift_column(x.a, 0, k));
+        x = next_rows(x);
+    }
+    give(widen(lane), column, 0, p.extent);
 }
 
 /* A scan's values of the columns. */
@@ -186,8 +201,10 @@ void give_few(wide element, wide column, bool is_whole) {
     const few_vectors x = load_few(element_at(p.x, first), shifted_up(apart, IN_LOG), is_whole);
     if (IS_SCAN)
         scan_few(x, plus(p.out_at, times(first, RESULT)), apart, column, is_whole);
+    else if (is_whole)
+        fold_few(x, column);
     else
-        fold_few(x, column, is_whole);
+        fold_one(x, column);
 }
 
 /* A slab has p.width units. They begin where results may be stored together, so those at the ends of a slab may be cut
@@ -196,8 +213,13 @@ void few_rows() {
     begin_kernel();
     const uint each = FEW_COLUMNS;
     for (uint group = group_number(); group < p.panels; group += group_count()) {
-        wide unit;
-        const wide slab = divided(plus(times(group, BLOCK), THREAD), wide_of(p.width), unit);
+        wide unit, slab;
+        if (p.many > 0) { /* workgroups of one slab each */
+            slab = wide_of(group / p.many);
+            unit = plus(times(group % p.many, BLOCK), THREAD);
+        } else {
+            slab = divided(plus(times(group, BLOCK), THREAD), wide_of(p.width), unit);
+        }
         const wide columns = times(slab, p.inner), elements = times(columns, p.extent); /* before the slab */
         const address to = plus(p.out_at, times(IS_SCAN ? elements : columns, RESULT));
         /* columns of the first unit that are not there */
@@ -205,7 +227,8 @@ void few_rows() {
         const wide begin = times(unit, each), end = plus(p.inner, ahead);
         if (!less(columns, p.columns) || !less(begin, end))
             continue;
-        const bool is_whole = !is_below(begin, ahead) && !less(end, plus(begin, each));
+        const bool is_piece = !IS_SCAN && (given(p.carry) || given(p.total));
+        const bool is_whole = !is_piece && !is_below(begin, ahead) && !less(end, plus(begin, each));
         for (uint v = 0; v < each; v += is_whole ? each : 1) {
             const wide at = plus(begin, v);
             if (!is_below(at, ahead) && less(at, end))

@@ -151,7 +151,7 @@ bool is_nan(float x) {
 /* Integers in the order of floats, -0 below +0. */
 int rank_of(float x) {
     const int bits = floatBitsToInt(x);
-    return bits < 0 ? bits ^ 0x7fffffff : bits;
+    return bits ^ int(uint(bits >> 31) >> 1);
 }
 bool is_less(float a, float b) {
     return rank_of(a) < rank_of(b);
@@ -164,7 +164,7 @@ double double_of(uvec2 bits, uint type) {
     if (type == F16)
         return double(float_of(bits, type));
     const uint word = type == BF16 ? bits.x << 16 : bits.x;
-    if ((word & 0x7f800000u) == 0) { /* the hardware may flush it */
+    if (!KEEPS_SUBNORMALS && (word & 0x7f800000u) == 0) { /* the hardware may flush it */
         const double subnormal = double(word & 0x7fffffu) * 1.40129846432481707092e-45lf;
         return packDouble2x32(unpackDouble2x32(subnormal) | uvec2(0, word & 0x80000000u));
     }

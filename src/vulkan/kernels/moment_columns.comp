@@ -10,11 +10,10 @@ void scan_moments_of_chunk(uint chunk, wide column) {
     scan_place at = place_of(elements_before(column, row), row);
     const scan_place apart = scan_place(shifted_up(p.inner, IN_LOG), wide(0), shifted_up(p.inner, OUT_LOG), wide(0));
     const acc_t base = given(p.slots) ? read_slot(p.slots, number_of_slot(chunk, column)) : base_of(column);
-    double n = double_of_integer(plus(p.before, begin), false);
     moments_t run = moments_from(base, wide(0), length > 0 ? value_of_bits(load_bits(at.x, IN_LOG)) : 0.0lf);
     const bool aligned = is_aligned(p.x, IN_LOG), has_words = OUT_LOG >= 2 && (p.out_at.x & 3u) == 0;
     const bool is_empty = length == 0;
-    double inverse = inverse_of_count(n);
+    count_t c = count_of(double_of_integer(plus(p.before, begin), false));
     while (length > 0) {
         const uint count = min(length, ROWS_IN_FLIGHT);
         uvec2 x[ROWS_IN_FLIGHT];
@@ -26,9 +25,9 @@ void scan_moments_of_chunk(uint chunk, wide column) {
         }
         UNROLLED_LANES for (uint k = 0; k < ROWS_IN_FLIGHT; k++)
             if (k < count) {
-                n += 1;
-                run = with_element(run, value_of_bits(x[k]), n, inverse);
-                const wide bits = output_of_moments(run.squares, n);
+                c = next_count(c);
+                run = with_element(run, value_of_bits(x[k]), c);
+                const wide bits = output_of_moments(run.squares, c.n, inverse_of_divisor(c));
                 if (has_words) {
                     words_at(at.out_at).word[0] = bits.x;
                     if (OUT_LOG == 3)
@@ -39,11 +38,11 @@ void scan_moments_of_chunk(uint chunk, wide column) {
                 at.out_at = moved(at.out_at, apart.out_at);
             }
         at.x = ahead;
-        run = about_mean(run, n);
+        run = about_mean(run, c.n);
         length -= count;
     }
     if (!given(p.slots) && given(p.total))
-        write_slot(p.total, column, is_empty ? base : acc_from(run, n));
+        write_slot(p.total, column, is_empty ? base : acc_from(run, c.n));
 }
 
 void moment_columns() {
@@ -81,7 +80,8 @@ void scan_moments_of_slabs(some_slabs s) {
     if (parts > 1) {
         const bool there = THREAD / parts < s.count;
         const uint at = cell_of(there ? THREAD / parts : 0);
-        double n = before, inverse = inverse_of_count(n), own = 0;
+        count_t c = count_of(before);
+        double own = 0;
         if (there)
             run = moments_before_column(s, THREAD / parts);
         for (uint k = begin; k < end && there; k++)
@@ -93,8 +93,8 @@ void scan_moments_of_slabs(some_slabs s) {
         moments_t next = run;
         next.squares = 0;
         for (uint k = begin; k < end && there; k++) {
-            n += 1;
-            next = with_element(next, value_of_cell(at + row_of_cell(k) * p.inner.x), n, inverse);
+            c = next_count(c);
+            next = with_element(next, value_of_cell(at + row_of_cell(k) * p.inner.x), c);
         }
         unit_sums[BLOCK + THREAD] = next.squares;
         barrier();
@@ -105,15 +105,15 @@ void scan_moments_of_slabs(some_slabs s) {
         const uint at = cell_of(column);
         if (parts == 1)
             run = moments_before_column(s, column);
-        double n = before, inverse = inverse_of_count(n);
+        count_t c = count_of(before);
         for (uint k = begin; k < end; k++) {
             const uint e = at + row_of_cell(k) * p.inner.x;
-            n += 1;
-            run = with_element(run, value_of_cell(e), n, inverse);
-            put_cell(e, output_of_moments(run.squares, n));
+            c = next_count(c);
+            run = with_element(run, value_of_cell(e), c);
+            put_cell(e, output_of_moments(run.squares, c.n, inverse_of_divisor(c)));
         }
         if (given(p.total) && part == parts - 1)
-            write_slot(p.total, plus(s.first, column), acc_from(run, n));
+            write_slot(p.total, plus(s.first, column), acc_from(run, c.n));
     }
     barrier();
     store_cells(plus(p.out_at, shifted_up(times(s.first, p.extent.x), OUT_LOG)), s.count * p.extent.x);
@@ -151,7 +151,8 @@ moments_t scan_moments_of_rows(rows_tile t, moments_t run) {
     const bool is_there = column < inner;
     const double before = double_of_integer(plus(rows_counted, begin), false);
     if (parts > 1) {
-        double n = before, inverse = inverse_of_count(n), own = 0;
+        count_t c = count_of(before);
+        double own = 0;
         for (uint k = begin; k < end && is_there; k++)
             own += value_of_cell(column + row_of_tile(t, k) * inner) - run.shift;
         barrier(); /* earlier use of the memory */
@@ -162,20 +163,20 @@ moments_t scan_moments_of_rows(rows_tile t, moments_t run) {
         moments_t next = run;
         next.squares = 0;
         for (uint k = begin; k < end && is_there; k++) {
-            n += 1;
-            next = with_element(next, value_of_cell(column + row_of_tile(t, k) * inner), n, inverse);
+            c = next_count(c);
+            next = with_element(next, value_of_cell(column + row_of_tile(t, k) * inner), c);
         }
         unit_sums[BLOCK + THREAD] = next.squares;
         barrier();
         for (uint k = THREAD - part; k < THREAD; k++)
             run.squares += unit_sums[BLOCK + k];
     }
-    double n = before, inverse = inverse_of_count(n);
+    count_t c = count_of(before);
     for (uint k = begin; k < end && is_there; k++) {
         const uint e = column + row_of_tile(t, k) * inner;
-        n += 1;
-        run = with_element(run, value_of_cell(e), n, inverse);
-        put_cell(e, output_of_moments(run.squares, n));
+        c = next_count(c);
+        run = with_element(run, value_of_cell(e), c);
+        put_cell(e, output_of_moments(run.squares, c.n, inverse_of_divisor(c)));
     }
     if (parts > 1) {
         barrier();

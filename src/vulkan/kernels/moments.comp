@@ -44,14 +44,18 @@ wide near_output_of(double x) {
     return wide_of(exponent <= bias ? small : exponent >= last ? infinity_bits(OUT).x : kept + (up ? 1u : 0u));
 }
 
-wide output_of_moments(double squares, double n) {
+/* 'inverse' is that of n - ddof, by which the squares are divided. */
+wide output_of_moments(double squares, double n, double inverse) {
     const double divisor = n - double(told_ddof);
     if (!(divisor > 0))
         return nan_bits(OUT);
     if (!is_finite(squares))
         return IN == F64 && !is_nan(squares) ? infinity_bits(OUT) : nan_bits(OUT);
-    const double r = reciprocal(divisor), rough = squares * r, variance = fma(fma(-rough, divisor, squares), r, rough);
+    const double rough = squares * inverse, variance = fma(fma(-rough, divisor, squares), inverse, rough);
     return near_output_of(GIVES_DEVIATION ? sqrt(variance) : variance);
+}
+wide output_of_moments(double squares, double n) {
+    return output_of_moments(squares, n, reciprocal(n - double(told_ddof)));
 }
 
 /* A group and its elements so far: the sum of their distances from the shift, and of the squares about their mean. */
@@ -59,16 +63,33 @@ struct moments_t {
     double shift, distances, squares;
     wide begin; /* the position of its first element */
 };
-/* With one more element, which makes n; 'inverse' is that of n - 1, and becomes that of n. */
-moments_t with_element(moments_t run, double x, double n, inout double inverse) {
-    const double inverse_before = inverse;
-    inverse = reciprocal(n);
-    run.squares += square_of(x, run.shift, run.distances, inverse, inverse_before);
-    run.distances += x - run.shift;
-    return run;
-}
 double inverse_of_count(double n) {
     return n > 0 ? reciprocal(n) : 0.0lf;
+}
+
+/* The number of a group's elements so far; its inverse, and that of one less. */
+struct count_t {
+    double n, inverse, before;
+};
+count_t count_of(double n) {
+    return count_t(n, inverse_of_count(n), 0.0lf);
+}
+count_t next_count(count_t c) {
+    return count_t(c.n + 1, reciprocal(c.n + 1), c.inverse);
+}
+/* Of what the squares are divided by, which is above 0. */
+double inverse_of_divisor(count_t c) {
+    double inverse = mix(c.inverse, c.before, told_ddof == 1);
+    if (told_ddof < 0 || told_ddof > 1)
+        inverse = reciprocal(c.n - double(told_ddof));
+    return inverse;
+}
+
+/* With one more element, which c counts. */
+moments_t with_element(moments_t run, double x, count_t c) {
+    run.squares += square_of(x, run.shift, run.distances, c.inverse, c.before);
+    run.distances += x - run.shift;
+    return run;
 }
 
 /* Moves the shift to the mean of n elements. */

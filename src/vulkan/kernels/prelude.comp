@@ -17,6 +17,7 @@
  *   PART_KIND          what a thread has of a group in a tile (group_tiles.comp); MOST_ITEMS, its elements of 4 bytes;
  *                      STAGED_SLOTS, groups whose parts wait in shared memory, for each thread
  *   SCANS_ONCE         1 for monoids that scan_once.comp takes: accumulators of one number, elements of one array
+ *   MAGNITUDES         1 for monoids of absolute values
  *   CHOOSES            1 for monoids that choose an element, LARGEST or smallest, or, if it GIVES_INDEX, its place
  *
  * and after it the types and functions of one monoid:
@@ -34,6 +35,7 @@ layout(constant_id = 2) const uint OUT_GIVEN = 0;
 layout(constant_id = 3) const uint INDEX_GIVEN = 0;
 layout(constant_id = 4) const uint OPERATOR_GIVEN = 0; /* and 1 */
 layout(constant_id = 5) const uint FORM_GIVEN = 0;     /* FORM_ symbols, and 1 */
+layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* else subnormals may be taken for zeros */
 layout(constant_id = 9) const bool KEEPS_HALVES = false; /* else the device may take subnormal f16 for zeros */
 
 layout(constant_id = 12) const bool SKIPS_NAN = false;   /* elements that are NaN are left out */
@@ -165,6 +167,9 @@ uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
     const uint shift = 8u * (byte & 3u), back = 31u - shift;
     return low >> shift | uvec4(low.yzw, high.x) << 1 << back;
 }
+uvec4 load_two_pairs(address at) {
+    return uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
+}
 /* From any address in an array, 16 bytes before its end and not in its first 16, of two aligned vectors. */
 uvec4 load_straddling(address at) {
     vectors_at from = vectors_at(address(at.x & ~15u, at.y));
@@ -218,9 +223,15 @@ void store_bits(address at, uint log, uvec2 bits) {
 void store_vector(address at, uvec4 vector) {
     if ((at.x & 15u) == 0) {
         vectors_at(at).vector[0] = vector;
+    } else if ((at.x & 7u) == 0) {
+        pairs_at(at).pair[0] = vector.xy;
+        pairs_at(at).pair[1] = vector.zw;
     } else {
-        store_bits(at, 3, vector.xy);
-        store_bits(plus(at, 8), 3, vector.zw);
+        [[dont_unroll]] for (uint w = 0; w < 4; w++) {
+            merge_bytes(at, ~0u, vector.x);
+            at = plus(at, 4);
+            vector = vector.yzwx;
+        }
     }
 }
 

@@ -163,12 +163,13 @@ uvec4 load_whole(address at) {
            : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
                       : uvec4(load_word(at), 0, 0, 0);
 }
-uvec4 load_two_pairs(address at) {
-    return uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
-}
 uvec4 load_four_words(address at) {
     words_at from = words_at(at);
     return uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
+}
+uvec4 load_two_words(address at) {
+    words_at from = words_at(at);
+    return uvec4(from.word[0], from.word[1], 0, 0);
 }
 uvec4 load_in_words(address at) {
     return load_within_words(at, min(IN_LOG + 2, 4));
@@ -267,6 +268,8 @@ units_t load_rows_of_units(address at, wide apart, uint left) {
         LOAD_ROWS(load_two_pairs)
     else if (log == 4 && (either & 3u) == 0)
         LOAD_ROWS(load_four_words)
+    else if (log == 3 && (either & 3u) == 0)
+        LOAD_ROWS(load_two_words)
     else
         LOAD_ROWS(load_in_words)
     return x;
@@ -317,7 +320,8 @@ void fold_columns(stretch s, uint part, uint parts, inout acc_t acc[MOST_COLUMNS
 }
 #endif
 
-/* Every 'apart'-th row from the first or, if order matters, consecutive rows. */
+/* Every 'apart'-th row from the first or, if order matters, consecutive rows. How elements are aligned is asked once:
+ * where they do not lie in words, rows are taken one by one. */
 acc_t fold_rows(stretch s, uint part, uint parts) {
     const uint log = IN_LOG;
     const wide row_bytes = shifted_up(AS_STRETCH ? wide_of(1u) : p.inner, log);
@@ -331,20 +335,21 @@ acc_t fold_rows(stretch s, uint part, uint parts) {
     const uint end = min(row + each, s.count);
 #endif
     const wide bytes_apart = times(row_bytes, apart);
+    const bool aligned = is_aligned(p.x, log) && (!TWO_INPUTS || is_aligned(p.y, log));
     wide at = times(row_bytes, row);
-    for (; row + (UNROLL - 1) * apart < end; row += UNROLL * apart) {
+    for (; aligned && row + (UNROLL - 1) * apart < end; row += UNROLL * apart) {
         uvec2 x[UNROLL], y[UNROLL];
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            x[u] = load_bits(plus(s.x, at), log);
-            y[u] = load_partner(plus(s.y, at));
+            x[u] = load_aligned(plus(s.x, at), log);
+            y[u] = TWO_INPUTS ? load_aligned(plus(s.y, at), log) : uvec2(0);
             at = plus(at, bytes_apart);
         }
         expect(total, UNROLL);
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
             total.lane = added(total.lane, lift_bits(x[u], y[u], plus(s.before, row + u * apart)));
     }
-    expect(total, UNROLL);
     for (; row < end; row += apart) {
+        expect(total, 1);
         const uvec2 x = load_bits(plus(s.x, at), log);
         total.lane = added(total.lane, lift_bits(x, load_partner(plus(s.y, at)), plus(s.before, row)));
         at = plus(at, bytes_apart);

@@ -20,11 +20,34 @@ scan_place next_place(scan_place at, scan_place apart) {
                       moved(at.row, wide_of(1u)));
 }
 
-/* Stores an element's result, for which 'count' elements have been combined. Returns the value that the next element
- * starts from. */
-acc_t scan_element(acc_t run, uvec2 x, uvec2 y, scan_place at, wide count) {
+/* Whether elements and results lie where memory of their size does: asked once, it is known of all. */
+bool is_natural(address array, uint log) {
+    return (array.x & (1u << log) - 1u) == 0;
+}
+uvec2 load_natural(address at) {
+    return IN_LOG == 3 ? pairs_at(at).pair[0] : load_aligned(at, IN_LOG);
+}
+void store_natural(address at, result_t r) {
+    if (OUT_LOG < 2) {
+        store_result(at, wide(0), r);
+        return;
+    }
+    if (OUT_LOG == 3)
+        pairs_at(at).pair[0] = r.first;
+    else
+        words_at(at).word[0] = r.first.x;
+#if PER_RESULT == 2
+    if (OUT_LOG == 3)
+        pairs_at(at).pair[1] = r.second;
+    else
+        words_at(at).word[1] = r.second.x;
+#endif
+}
+
+/* The value after an element; its result, for which 'count' elements have been combined. */
+acc_t scan_element(acc_t run, uvec2 x, uvec2 y, scan_place at, wide count, out result_t result) {
     const acc_t next = combine(run, acc_of(lift_bits(x, y, plus(p.before, at.row))));
-    store_result(at.out_at, wide(0), lower(INCLUSIVE ? next : run, count, wide(0)));
+    result = lower(INCLUSIVE ? next : run, count, wide(0));
     return next;
 }
 
@@ -37,32 +60,29 @@ void scan_chunk(uint chunk, wide column) {
     const scan_place apart =
         scan_place(shifted_up(p.inner, IN_LOG), shifted_up(p.inner, IN_LOG),
                    shifted_up(times(p.inner, PER_RESULT), OUT_LOG), wide(0));
-    const bool aligned = is_aligned(p.x, IN_LOG) && (!TWO_INPUTS || is_aligned(p.y, IN_LOG));
+    const bool natural = is_natural(p.x, IN_LOG) && (!TWO_INPUTS || is_natural(p.y, IN_LOG)) &&
+                         is_natural(p.out_at, OUT_LOG);
     acc_t run = given(p.slots) ? read_slot(p.slots, number_of_slot(chunk, column)) : base_of(column);
-    for (; length >= ROWS_IN_FLIGHT; length -= ROWS_IN_FLIGHT) {
+    for (; natural && length >= ROWS_IN_FLIGHT; length -= ROWS_IN_FLIGHT) {
         uvec2 x[ROWS_IN_FLIGHT], y[ROWS_IN_FLIGHT];
         scan_place ahead = at;
-        if (aligned) {
-            UNROLLED for (uint k = 0; k < ROWS_IN_FLIGHT; k++) {
-                x[k] = load_aligned(ahead.x, IN_LOG);
-                y[k] = TWO_INPUTS ? load_aligned(ahead.y, IN_LOG) : uvec2(0);
-                ahead = next_place(ahead, apart);
-            }
-        } else {
-            UNROLLED for (uint k = 0; k < ROWS_IN_FLIGHT; k++) {
-                x[k] = load_bits(ahead.x, IN_LOG);
-                y[k] = load_partner(ahead.y);
-                ahead = next_place(ahead, apart);
-            }
+        UNROLLED for (uint k = 0; k < ROWS_IN_FLIGHT; k++) {
+            x[k] = load_natural(ahead.x);
+            y[k] = TWO_INPUTS ? load_natural(ahead.y) : uvec2(0);
+            ahead = next_place(ahead, apart);
         }
         UNROLLED for (uint k = 0; k < ROWS_IN_FLIGHT; k++) {
-            run = scan_element(run, x[k], y[k], at, plus(count, k));
+            result_t result;
+            run = scan_element(run, x[k], y[k], at, plus(count, k), result);
+            store_natural(at.out_at, result);
             at = next_place(at, apart);
         }
         count = plus(count, ROWS_IN_FLIGHT);
     }
     for (; length > 0; length--) {
-        run = scan_element(run, load_bits(at.x, IN_LOG), load_partner(at.y), at, count);
+        result_t result;
+        run = scan_element(run, load_bits(at.x, IN_LOG), load_partner(at.y), at, count, result);
+        store_result(at.out_at, wide(0), result);
         at = next_place(at, apart);
         count = plus(count, 1u);
     }

@@ -136,7 +136,7 @@ wide begin_of_tile(uint tile) {
 #define PICKED(x, place)                                                                                               \
     uvec2(x[(place) << IN_LOG >> 2] >> 8 * ((place) << IN_LOG & 3u) & IN_MASK,                                         \
           IN_LOG == 3 ? x[(place) << 1 & 2u | 1u] : 0u)
-#define LIFTED(x, k) lift_bits(PICKED(x, PLACE_IN_VECTOR(k)), uvec2(0), wide(0))
+#define LIFTED(x, k) acc_of(lift_bits(PICKED(x, PLACE_IN_VECTOR(k)), uvec2(0), wide(0)))
 
 #define SLOT_OF_TEAM(i) tile_slots[spread(THREAD * TEAM + i)]
 #define SLOT_OF_ROW(i)  team_sums[THREAD * (BLOCK / TEAM) + i]
@@ -160,7 +160,10 @@ void scan_once() {
         uint next = tiles;
         if (now < tiles) {
             const address from = element_at(p.x, begin_of_tile(now));
-            if (ANYWHERE && (now == 0 || now == tiles - 1)) {
+            if (ANYWHERE && IN_LOG == 3 && (from.x & 7u) == 0) {
+                UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
+                    x[v] = load_two_pairs(plus(from, 16 * PLACE_OF_VECTOR(v)));
+            } else if (ANYWHERE && (IN_LOG == 3 || now == 0 || now == tiles - 1)) {
                 UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
                     x[v] = load_vector(plus(from, 16 * PLACE_OF_VECTOR(v)));
             } else {
@@ -224,7 +227,7 @@ void scan_once() {
             }
             const wide begin = begin_of_tile(last), number = plus(p.before, times(last, ONCE_LENGTH));
             const address to = plus(p.out_at, shifted_up(begin, OUT_LOG));
-            const bool exchanging = ANYWHERE && FILLS_VECTORS && !REVERSE && (to.x & 15u) != 0;
+            const bool exchanging = lie_across(to);
             uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
                 acc_t run = combine(before, before_vector[v]);

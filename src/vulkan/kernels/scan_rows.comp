@@ -80,9 +80,9 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
 #define FILLS_VECTORS (RESULT * VECTOR >= 16)
 
 /* Whether the results of a tile's vectors lie across vectors in memory. Neighbouring threads then exchange the last
- * vectors of their results, and store aligned ones. */
-bool exchanges(scan_tile t) {
-    return ANYWHERE && FILLS_VECTORS && !REVERSE && (t.out_at.x & 15u) != 0;
+ * vectors of their results, and store aligned ones. Results of 8 bytes need no exchange: a thread stores them by twos. */
+bool lie_across(address out_at) {
+    return ANYWHERE && FILLS_VECTORS && !REVERSE && OUT_LOG != 3 && (out_at.x & 15u) != 0;
 }
 shared uint spare_words[4 * BLOCK];
 uvec4 spare_vector(uint thread) {
@@ -90,9 +90,9 @@ uvec4 spare_vector(uint thread) {
                  spare_words[3 * BLOCK + thread]);
 }
 
-/* A vector of results that are not exchanged: only those of a reverse scan may lie across vectors. */
+/* A vector of results that are not exchanged: only those of a reverse scan or of 8 bytes may lie across vectors. */
 void store_results(address at, uvec4 words) {
-    if (REVERSE)
+    if (REVERSE || OUT_LOG == 3)
         store_vector(at, words);
     else
         vectors_at(at).vector[0] = words;
@@ -244,6 +244,15 @@ void load_tile(scan_tile t, out tile_vectors in_tile) {
         }
         return;
     }
+    if (ANYWHERE && IN_LOG == 3 && t.count - t.first >= TILE_LENGTH && (x.x & 7u) == 0 &&
+        (!TWO_INPUTS || (y.x & 7u) == 0)) {
+        UNROLLED for (uint v = 0; v < ROWS; v++) {
+            in_tile.x[v] = load_two_pairs(plus(x, 16 * vector_in_memory(v)));
+            if (TWO_INPUTS)
+                in_tile.y[v] = load_two_pairs(plus(y, 16 * vector_in_memory(v)));
+        }
+        return;
+    }
     UNROLLED for (uint v = 0; v < ROWS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
         in_tile.x[v] = ANYWHERE ? load_anywhere(t, t.x, logical) : scan_load(t, t.x, logical);
@@ -268,7 +277,7 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
         run = combine(run, own);
     }
     barrier();
-    const bool exchanging = exchanges(t);
+    const bool exchanging = lie_across(t.out_at);
     uvec4 left = uvec4(0);
     uvec4 first_of_tile = uvec4(0);
     const address out_at = results_at(t, t.first);

@@ -162,15 +162,24 @@ uint is_nonzero(uvec2 bits) {
     return (is_float(IN) ? bits & ~sign_bit(IN) : bits) != uvec2(0) ? 1u : 0u;
 }
 #else
+/* One of two, of which NaNs decide unless they are left out. Everything is asked first: a compiler may make a branch of
+ * each question that depends on another. */
+VALUE preferred(VALUE a, VALUE b, bool is_before) {
+    const bool a_decides = SKIPS_NAN ? IS_NAN(b) : IS_NAN(a), b_decides = SKIPS_NAN ? IS_NAN(a) : IS_NAN(b);
+    const bool is_first = is_before && !b_decides;
+    return a_decides || is_first ? a : b;
+}
 VALUE smaller(VALUE a, VALUE b) {
-    if (SKIPS_NAN)
-        return IS_NAN(b) || LESS(a, b) && !IS_NAN(a) ? a : b;
-    return IS_NAN(a) || (!IS_NAN(b) && LESS(a, b)) ? a : b;
+    return preferred(a, b, LESS(a, b));
 }
 VALUE larger(VALUE a, VALUE b) {
-    if (SKIPS_NAN)
-        return IS_NAN(b) || LESS(b, a) && !IS_NAN(a) ? a : b;
-    return IS_NAN(a) || (!IS_NAN(b) && LESS(b, a)) ? a : b;
+#if MAGNITUDES && VALUE_KIND == KIND_F32
+    return uintBitsToFloat(max(floatBitsToUint(a), floatBitsToUint(b))); /* of all magnitudes NaNs' bits are the largest */
+#elif MAGNITUDES && VALUE_KIND == KIND_F64
+    return less(unpackDouble2x32(a), unpackDouble2x32(b)) ? b : a;
+#else
+    return preferred(a, b, LESS(b, a));
+#endif
 }
 /* Whether v at index i goes before w at j: a NaN before all, equals by index. */
 bool goes_first(bool beats, bool loses, VALUE v, wide i, VALUE w, wide j) {
@@ -212,8 +221,9 @@ uint64_t high_square(uint64_t x) {
 #endif
 
 #if VALUE_KIND == KIND_F64
+/* Without a branch, so that a compiler divides once where a monoid's text asks for the same ratio several times. */
 double ratio(double p, double q) {
-    return q == 0 ? 0.0lf : p / q;
+    return p / (q == 0 ? 1.0lf : q);
 }
 
 /* e^x for x <= 0; of what is below 2^-1021 it is 0. x = n log(2) + r with |r| <= log(2) / 2. The polynomial of e^r, by
@@ -274,7 +284,7 @@ double log_of(double x) {
 }
 #elif VALUE_KIND == KIND_F32
 float ratio(float p, float q) {
-    return q == 0 ? 0.0 : p / q;
+    return p / (q == 0 ? 1.0 : q);
 }
 /* Devices' powers of 2 have errors of some 2^-22; their logarithms have too large ones near 1. */
 float exp_below(float x) {

@@ -36,6 +36,12 @@ inline unsigned short f16_of(double x) {
 inline unsigned short f16_of(float x) {
     return f16_of((double)x);
 }
+inline unsigned or_lanes(unsigned value) {
+    return __reduce_or_sync(0xffffffffu, value);
+}
+inline unsigned f16_pair_of(float low, float high) {
+    return f16_of(low) | (unsigned)f16_of(high) << 16;
+}
 /* Integers that a double rounds are infinite in f16. */
 inline unsigned short f16_of(long long x) {
     return f16_of((double)x);
@@ -48,6 +54,9 @@ inline unsigned short f16_of(unsigned long long x) {
 inline unsigned short bf16_of(float x) {
     const unsigned bits = __float_as_uint(x);
     return x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+inline unsigned bf16_pair_of(float low, float high) {
+    return bf16_of(low) | (unsigned)bf16_of(high) << 16;
 }
 #if EMULATE_ARCHITECTURE >= 90
 inline double double_of_bf16(unsigned short bits) {
