@@ -78,7 +78,7 @@ static void fold_fresh_of(const tally_cpu_plan *plan, const void *x, const void 
                           uint64_t stride, uint64_t index, void *acc) {
     const tally_cpu_kernels *kernels = plan->kernels;
     if (kernels->fold_block && rows > 0) {
-        kernels->fold_block(x, y, rows, width, stride, true, acc);
+        kernels->fold_block(x, y, rows, width, stride, TALLY_CPU_NOTHING, acc);
         return;
     }
     kernels->identity(&plan->context, width, acc);

@@ -6,6 +6,7 @@
 #include "core/dtype.h"
 #include "cpu/components.h"
 #include "cpu/lifted.h"
+#include "cpu/lower.h"
 #include "cpu/running.h"
 
 enum {
@@ -29,7 +30,9 @@ enum {
     LEAST_EXPS = 4,
     MOST_PAIRS_ROWS = 8, /* of minmax: f64 in 2, 6 and 16 rows 0.29, 0.15, 0.12 by accumulators, 0.20, 0.13, 0.13 so */
     MOST_PAIRS_ROWS_OF_HALVES = 3, /* f16 in 2 and 6 0.28, 0.11 and 0.19, 0.13 */
-    LEAST_PAIRS = 4
+    LEAST_PAIRS = 4,
+    LEAST_NEAR = 16,    /* columns of sums that are f32 at once */
+    MOST_NEAR_ROWS = 15 /* more are halved where they are narrow (columns.c), and f64 from there on */
 };
 
 /* The kernels for the values of argmin and argmax, if these are elements. */
@@ -54,6 +57,15 @@ static bool takes_f32_exps(const tally_computation *c) {
     return c->desc.acc == TALLY_F32 && c->out_bytes <= sizeof(float);
 }
 
+/* Floats of up to 4 bytes whose accumulator is an f64 without having more digits. */
+static bool gives_f32(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    return tally_dtype_is_float(c->desc.in) && c->in_bytes <= sizeof(float) && c->out_bytes <= sizeof(float) &&
+           plan->kernels->fold_block && plan->kernels->acc_type == TALLY_F64 && c->desc.acc == TALLY_F32 &&
+           tally_cpu_result_is_number(plan) && c->monoid != TALLY_MONOID_dot && tally_dtype_is_float(c->desc.out) &&
+           tally_cpu_has_masks(plan);
+}
+
 bool tally_cpu_has_few_rows(const tally_cpu_plan *plan, uint64_t extent, uint64_t columns) {
     const tally_computation *c = &plan->base.computation;
     const bool is_plain = !c->exact && !c->takes_words && !c->gives_words && !plan->states && !plan->context.nans;
@@ -72,6 +84,8 @@ bool tally_cpu_has_few_rows(const tally_cpu_plan *plan, uint64_t extent, uint64_
     if (c->monoid == TALLY_MONOID_logsumexp)
         return (tally_dtype_is_float(c->desc.in) ? takes_f32_exps(c) : c->desc.in != TALLY_U64) &&
                extent <= MOST_EXPS_ROWS && columns >= LEAST_EXPS && plan->device->scans->running_exps->few_f32;
+    if (gives_f32(plan))
+        return extent <= MOST_NEAR_ROWS && columns >= LEAST_NEAR;
     return c->monoid == TALLY_MONOID_moments && (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD) &&
            extent <= MOST_ROWS;
 }
@@ -165,6 +179,22 @@ static void sum_exps(const tally_cpu_plan *plan, const void *x, uint64_t rows, u
     }
 }
 
+/* Lanes of f32 to results. */
+static void fold_near(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
+                      void *out) {
+    const tally_computation *c = &plan->base.computation;
+    _Alignas(64) float results[4 * COLUMNS];
+    const uint64_t most_columns = c->desc.out == TALLY_F32 ? width : 4 * COLUMNS;
+    for (uint64_t first = 0, columns; first < width; first += columns) {
+        columns = least(width - first, most_columns);
+        void *const target = tally_at_mutable(out, first, c->out_bytes);
+        plan->kernels->fold_block(tally_at(x, first, c->in_bytes), NULL, rows, columns, stride, TALLY_CPU_NEAR,
+                                  c->desc.out == TALLY_F32 ? target : results);
+        if (c->desc.out != TALLY_F32)
+            tally_cpu_convert_numbers(plan, TALLY_F32, c->desc.out, results, columns, target);
+    }
+}
+
 static void by_accumulators(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
                             void *out) {
     _Alignas(64) char acc[COLUMNS * sizeof(tally_cpu_moments)];
@@ -212,6 +242,10 @@ void tally_cpu_reduce_few_rows(const tally_cpu_plan *plan, const void *x, uint64
     }
     if (c->monoid == TALLY_MONOID_minmax) {
         find_pairs(plan, x, rows, width, stride, out);
+        return;
+    }
+    if (gives_f32(plan)) {
+        fold_near(plan, x, rows, width, stride, out);
         return;
     }
     if (c->monoid == TALLY_MONOID_logsumexp) {

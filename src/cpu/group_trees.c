@@ -13,49 +13,67 @@
  * before and so, in groups of 20 and of 40 to 50: products of f32 to f64 0.34, 0.11 and 0.45, 0.21, squares of f64 0.39
  * and 0.33, products of i8 and f64 0.33, 0.13 and 0.24, 0.16, largest of f32 and f64 0.31, 0.15 and 0.16, 0.17, of i8
  * 0.09 and 0.05; minmax of f32 0.25 and 0.20, argmin 0.25 and 0.19.) */
-static uint64_t short_length(const tally_cpu_plan *plan) {
+static uint64_t short_length(const tally_cpu_plan *plan, bool are_foreseen) {
     const tally_computation *c = &plan->base.computation;
     const bool is_wide = c->in_bytes == sizeof(uint64_t);
-    enum { WIDENED = 10, SUMS = 24, PRODUCTS = 36, LIFTED = 20, NUMBERS_64 = 40 };
+    /* A fold each takes half the time where the processor foresees how long groups are. (20,000 and 1,000,000 elements,
+     * uniform lengths, as trees and by folds: products of f32 in 18 0.27 and 0.18, in 15 0.40 and 0.44, of f64 in 50
+     * 0.15, 0.11 and 0.22, 0.27; magnitudes of i32 in 18 0.19, 0.15, in 28 0.25, 0.30; largest of i64 in 18 0.19, 0.20,
+     * in 50 0.15, 0.12 and 0.21, 0.27, of f16 in 50 0.126, 0.135 and 0.15, 0.19.) */
+    enum { FORESEEN = 11, FORESEEN_64 = 15 };
+    enum { WIDENED = 10, SUMS = 24, LIFTED = 36, NUMBERS_64 = 40, LONGEST = TALLY_CPU_SHORT_GROUP };
     switch (tally_class_of(c->monoid)) {
     case TALLY_CLASS_COUNT:
         return 0;
     case TALLY_CLASS_SUM:
     case TALLY_CLASS_SQUARE:
-        return c->monoid == TALLY_MONOID_sum || !tally_dtype_is_float(plan->lifted.type) ? 0 : is_wide ? SUMS : WIDENED;
+        if (c->monoid == TALLY_MONOID_sum || !tally_dtype_is_float(plan->lifted.type))
+            return 0;
+        return is_wide && !are_foreseen ? SUMS : WIDENED;
     case TALLY_CLASS_TOTAL:
-        return is_wide ? PRODUCTS : SUMS;
+        return is_wide ? (are_foreseen ? FORESEEN_64 : LONGEST) : are_foreseen ? FORESEEN : SUMS;
     default:
-        return c->monoid == TALLY_MONOID_bxor          ? 0
-               : plan->lifted.parts == TALLY_CPU_PLACE ? TALLY_CPU_SHORT_GROUP
-               : !tally_cpu_lifts_nothing(plan)        ? LIFTED
-               : is_wide                               ? NUMBERS_64
-                                                       : TALLY_CPU_SHORT_GROUP;
+        if (c->monoid == TALLY_MONOID_bxor)
+            return 0;
+        if (plan->lifted.parts == TALLY_CPU_PLACE)
+            return LONGEST;
+        if (plan->lifted.by_order && tally_class_of(c->monoid) == TALLY_CLASS_VALUE)
+            return LONGEST;
+        if (!tally_cpu_lifts_nothing(plan))
+            return are_foreseen && tally_class_of(c->monoid) == TALLY_CLASS_MAGNITUDE ? FORESEEN : LIFTED;
+        if (!is_wide)
+            return LONGEST;
+        return are_foreseen ? FORESEEN_64 : tally_class_of(c->monoid) == TALLY_CLASS_VALUES ? NUMBERS_64 : LONGEST;
     }
 }
 
-bool tally_cpu_folds_by_trees(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {
+bool tally_cpu_folds_by_trees(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups, bool are_foreseen) {
     return plan->base.computation.entry && !plan->base.computation.gives_words && !plan->states &&
-           !plan->lower_elements && plan->lifted.tree.fold && elements < groups * short_length(plan);
+           !plan->lower_elements && plan->lifted.tree.fold && elements < groups * short_length(plan, are_foreseen);
 }
 
 /* Rows that are folded one by one keep vectors of elements apart until their end. (Zen 5, ns an element so and as a
- * tree: smallest of u8 in rows of 34 and 128 0.081 and 0.042, 0.026 and 0.032, of i32 in 34 0.084 and 0.122, of f32 in
- * 100 and 128 0.113 and 0.086, 0.045 and 0.078; its place of u8 in 100 and 256 0.123 and 0.055, 0.048 and 0.033, of i32
- * in 100 and 200 0.124 and 0.112, 0.075 and 0.091, of f32 in 100 0.111 and 0.131.) */
+ * tree: smallest of u8 in rows of 33, 60, 100, 203 0.042, 0.032, 0.029, 0.017 and 0.039, 0.025, 0.025, 0.022, of i16 in
+ * 33, 60, 100 0.076, 0.044, 0.031 and 0.062, 0.040, 0.042, of i32 in 33 0.076 and 0.086, of f16 in 33, 60 0.151, 0.108
+ * and 0.116, 0.121, of f32 in 33, 100, 203 0.130, 0.080, 0.056 and 0.101, 0.073, 0.068; minmax of f32 in 60, 100 0.215,
+ * 0.215 and 0.137, 0.132, of i8 0.092, 0.062 and 0.046, 0.044, of i16 in 60, 100 0.107, 0.066 and 0.071, 0.076; places
+ * of u8 in 100, 203 0.049, 0.035 and 0.040, 0.032, of i32 in 100 and 203 0.113, 0.091 and 0.106, 0.095.) */
 bool tally_cpu_folds_rows_by_trees(const tally_cpu_plan *plan, uint64_t extent) {
-    enum { LEAST = 9, MOST_PLACES = 512, MOST_BYTES = 64, MOST_FLOATS = 508 }; /* bytes */
+    enum { LEAST = 9, PLACES = 512, NUMBERS = 128, HALVES = 96, BITS = 64, FLOATS = 508 }; /* bytes */
     const tally_computation *c = &plan->base.computation;
     const tally_monoid_class kind = tally_class_of(c->monoid);
-    const bool is_number = kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_BITS, /* minmax takes 1.7 times as long */
-        is_float = tally_dtype_is_float(c->desc.in);
-    if (extent < LEAST || !tally_cpu_folds_by_trees(plan, 1, 1))
+    const bool is_float = tally_dtype_is_float(c->desc.in), is_f32 = c->desc.in == TALLY_F32;
+    if (extent < LEAST || !tally_cpu_folds_by_trees(plan, 1, 1, false))
         return false;
-    if (plan->lifted.parts == TALLY_CPU_PLACE)
-        return !is_float && extent * c->in_bytes <= MOST_PLACES;
-    return is_number && tally_cpu_lifts_nothing(plan) &&
-           (is_float ? c->in_bytes < sizeof(double) && extent * c->in_bytes <= MOST_FLOATS
-                     : c->in_bytes == 1 && extent <= MOST_BYTES);
+    const uint64_t most = plan->lifted.parts == TALLY_CPU_PLACE                     ? (is_float ? 0 : PLACES)
+                          : kind == TALLY_CLASS_BITS                                ? (c->in_bytes == 1 ? BITS : 0)
+                          : kind != TALLY_CLASS_VALUE && kind != TALLY_CLASS_VALUES ? 0
+                          : is_f32                                                  ? FLOATS
+                          : c->in_bytes > sizeof(uint16_t)                          ? 0
+                          : !is_float                                               ? NUMBERS
+                          : kind == TALLY_CLASS_VALUE                               ? HALVES
+                                                                                    : 0;
+    return extent * c->in_bytes <= most;
 }
 
 static void fold_alone(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,

@@ -6,7 +6,7 @@
 #include "cpu/cpu.h"
 
 /* Whether that is the faster way for so many groups of so many elements in all, unless they have one length. */
-bool tally_cpu_folds_by_trees(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups);
+bool tally_cpu_folds_by_trees(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups, bool are_foreseen);
 
 /* Whether it is for rows of one length that are not packed as columns. */
 bool tally_cpu_folds_rows_by_trees(const tally_cpu_plan *plan, uint64_t extent);

@@ -287,8 +287,8 @@ static void fold_fresh_tile(const reduction *r, uint64_t group, uint64_t first, 
     const tally_cpu_kernels *kernels = r->plan->kernels;
     if (kernels->fold_block && rows > 0) {
         const uint64_t element = (group * r->extent + first) * r->inner + column;
-        kernels->fold_block(element_at(r, r->x, element), element_at(r, r->y, element), rows, width, r->inner, true,
-                            acc);
+        kernels->fold_block(element_at(r, r->x, element), element_at(r, r->y, element), rows, width, r->inner,
+                            TALLY_CPU_NOTHING, acc);
         return;
     }
     const uint64_t element = (group * r->extent + first) * r->inner;

@@ -253,6 +253,13 @@ static tally_cpu_spread_of_lengths spread_of_first(const tally_cpu_plan *plan, c
     return tally_cpu_spread_of(read_boundaries(plan->device->level, s, 0, count + 1, room), count);
 }
 
+/* As tally_stretch_may_be_foreseen, of folds. (Products of f32 in 150,000 / 18 groups 0.18 ns an element, as in fewer.)
+ */
+static bool may_be_foreseen(const tally_stretch *s) {
+    enum { LEARNT = 8192 };
+    return s->boundaries * s->all <= LEARNT * (s->end - s->begin);
+}
+
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
     const tally_cpu_kernels *kernels = r->plan->kernels;
     void *acc = tally_cpu_worker(r->plan, worker);
@@ -262,7 +269,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const tally_cpu_spread_of_lengths spread = spread_of_first(r->plan, s);
     const bool may_be_short = are_short(s);
     const uint64_t elements = s->end - s->begin, groups = s->boundaries - 1;
-    const bool by_trees = may_be_short && tally_cpu_folds_by_trees(r->plan, elements, groups);
+    const bool by_trees = may_be_short && tally_cpu_folds_by_trees(r->plan, elements, groups, may_be_foreseen(s));
     const bool upright = may_be_short && tally_cpu_stands_groups(r->plan, elements, groups, spread);
     /* groups of one length are rows and, if they are summed, trees are as fast as scans */
     const bool by_scan =

@@ -292,6 +292,7 @@ static void reduce_alone(segments *s) {
                                    .offsets_type = s->type,
                                    .begin = s->first,
                                    .end = s->last,
+                                   .all = s->last - s->first,
                                    .boundaries = s->count + 1,
                                    .group_start = s->first,
                                    .group_end = s->last,

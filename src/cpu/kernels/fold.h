@@ -36,7 +36,7 @@
 #define MIN(p, q)     PASTE4(STRICTLY, min_, LANE, )(p, q)
 #define MAX(p, q)     PASTE4(STRICTLY, max_, LANE, )(p, q)
 #define ABS(p)        PASTE4(LANE_ABS, _, LANE, )(p)
-#define IS_NONZERO(p) (-(L_V)(((p) << COUNT_SHIFT) != 0))
+#define IS_NONZERO(p) PASTE2(nonzero_, LANE)((L_V)((p) << COUNT_SHIFT))
 
 ALWAYS_INLINE L_V NAME(lift_lanes)(tally_monoid m, L_V x, L_V y) {
     (void)x, (void)y;
@@ -360,11 +360,19 @@ static __attribute__((unused)) void NAME(sum_pairs)(size_t count, void *acc) {
 
 /* ---- columns ---- */
 
+/* Whether lanes are results: they have the digits of f32, and the accumulator, which is f64, no more of few rows. */
+#if defined(__AVX512BW__)
+#define IS_NEAR(m, before)                                                                                             \
+    ((before) == TALLY_CPU_NEAR && (L_T)0.5 > 0 && sizeof(L_T) < sizeof(A_T) && (m) != TALLY_MONOID_dot)
+#else
+#define IS_NEAR(m, before) 0
+#endif
+
 enum {
     NAME(STRIP) = 8, /* vectors: independent ones, as many as fold_vectors has */
     /* Rows that are read side by side. With 8, reading and writing the accumulators took a fifth of the time; lanes of
      * every type can take 32. */
-    NAME(STRIP_ROWS) = 32
+    NAME(STRIP_ROWS) = TALLY_CPU_NEAR_ROWS
 };
 
 /* acc[0 .. LANES - 1] = themselves, or the identity if they are fresh, combined with the lanes. */
@@ -391,7 +399,7 @@ ALWAYS_INLINE void NAME(take_lanes)(tally_monoid m, L_V lanes, bool fresh, A_T *
 /* 'vectors' vectors of columns. 'vectors' is a constant where this is inlined. The processor does not see that the next
  * strip continues each row, so it is prefetched: 700 x 2048 f64 of rows of 9922 took 170 us without, 110 with. */
 ALWAYS_INLINE void NAME(fold_strip)(tally_monoid m, const E_T *x, const E_T *y, size_t rows, size_t stride,
-                                    size_t vectors, bool fresh, A_T *acc) {
+                                    size_t vectors, tally_cpu_before before, A_T *acc) {
     const size_t y_stride = m == TALLY_MONOID_dot ? stride : 0, y_step = m == TALLY_MONOID_dot ? LANES : 0;
     L_V v[NAME(STRIP)];
     UNROLL_8 for (size_t k = 0; k < vectors; k++) v[k] = NAME(elements)(m, x + k * LANES, y + k * y_step);
@@ -402,54 +410,72 @@ ALWAYS_INLINE void NAME(fold_strip)(tally_monoid m, const E_T *x, const E_T *y, 
         UNROLL_8 for (size_t k = 0; k < vectors; k++) v[k] =
             NAME(combine_lanes)(m, v[k], NAME(elements)(m, x + k * LANES, y + k * y_step));
     }
-    UNROLL_8 for (size_t k = 0; k < vectors; k++) NAME(take_lanes)(m, v[k], fresh, acc + k * LANES);
+    if (IS_NEAR(m, before))
+        UNROLL_8 for (size_t k = 0; k < vectors; k++) {
+            v[k] = NAME(combine_lanes)(m, SPLAT(NAME(identity_of)(m)), v[k]);
+            memcpy((e_lane *)acc + k * LANES, &v[k], sizeof v[k]);
+        }
+    else
+        UNROLL_8 for (size_t k = 0; k < vectors; k++)
+            NAME(take_lanes)(m, v[k], before != TALLY_CPU_SOME, acc + k * LANES);
+}
+
+/* The accumulator of column j. */
+ALWAYS_INLINE A_T *NAME(acc_of)(tally_monoid m, A_T *acc, size_t j, tally_cpu_before before) {
+    (void)m, (void)before;
+    return IS_NEAR(m, before) ? (A_T *)((e_lane *)acc + j) : acc + j;
 }
 
 /* The last columns, which fill no vector. */
 ALWAYS_INLINE void NAME(fold_last_columns)(tally_monoid m, const E_T *x, const E_T *y, size_t rows, size_t columns,
-                                           size_t stride, bool fresh, A_T *acc) {
+                                           size_t stride, tally_cpu_before before, A_T *acc) {
     const size_t y_stride = m == TALLY_MONOID_dot ? stride : 0;
     for (size_t j = 0; j < columns; j++) {
         const E_T *partner = m == TALLY_MONOID_dot ? y + j : y;
         L_T lane = NAME(element)(m, x + j, partner);
         for (size_t r = 1; r < rows; r++)
             lane = NAME(combine_one)(m, lane, NAME(element)(m, x + r * stride + j, partner + r * y_stride));
-        acc[j] = NAME(combine_acc)(m, fresh ? (A_T)NAME(identity_of)(m) : acc[j], (A_T)lane);
+        const A_T all = NAME(combine_acc)(m, before == TALLY_CPU_SOME ? acc[j] : (A_T)NAME(identity_of)(m), (A_T)lane);
+        if (IS_NEAR(m, before))
+            ((e_lane *)acc)[j] = (L_T)all;
+        else
+            acc[j] = all;
     }
 }
 
 /* Few rows of any number of columns. Columns at the end that fill no vector are taken along with some before them,
  * whose lanes are dropped, if there are so many. */
 ALWAYS_INLINE void NAME(fold_few_rows)(tally_monoid m, const E_T *x, const E_T *y, size_t rows, size_t width,
-                                       size_t stride, bool fresh, A_T *acc) {
+                                       size_t stride, tally_cpu_before before, A_T *acc) {
     const size_t y_is_read = m == TALLY_MONOID_dot;
     size_t j = 0;
     for (; j + NAME(STRIP) * LANES <= width; j += NAME(STRIP) * LANES)
-        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, NAME(STRIP), fresh, acc + j);
+        NAME(fold_strip)
+    (m, x + j, y + j * y_is_read, rows, stride, NAME(STRIP), before, NAME(acc_of)(m, acc, j, before));
     for (; j + 2 * LANES <= width; j += 2 * LANES)
-        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, 2, fresh, acc + j);
+        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, 2, before, NAME(acc_of)(m, acc, j, before));
     for (; j + LANES <= width; j += LANES)
-        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, 1, fresh, acc + j);
+        NAME(fold_strip)(m, x + j, y + j * y_is_read, rows, stride, 1, before, NAME(acc_of)(m, acc, j, before));
     if (j == width)
         return;
     if (width < LANES) {
-        NAME(fold_last_columns)(m, x, y, rows, width, stride, fresh, acc);
+        NAME(fold_last_columns)(m, x, y, rows, width, stride, before, acc);
         return;
     }
-    const size_t back = width - LANES;
+    const size_t back = width - LANES, size = IS_NEAR(m, before) ? sizeof(L_T) : sizeof(A_T);
     A_T last[LANES];
-    memcpy(last, acc + back, sizeof last);
-    NAME(fold_strip)(m, x + back, y + back * y_is_read, rows, stride, 1, fresh, last);
-    memcpy(acc + j, last + (j - back), (width - j) * sizeof *acc);
+    memcpy(last, NAME(acc_of)(m, acc, back, before), LANES * size);
+    NAME(fold_strip)(m, x + back, y + back * y_is_read, rows, stride, 1, before, last);
+    memcpy(NAME(acc_of)(m, acc, j, before), NAME(acc_of)(m, last, j - back, before), (width - j) * size);
 }
 
 ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *x, const E_T *y, size_t rows, size_t width,
-                                      size_t stride, bool fresh, A_T *acc) {
+                                      size_t stride, tally_cpu_before before, A_T *acc) {
     const size_t y_stride = m == TALLY_MONOID_dot ? stride : 0;
     size_t blocks = (rows + NAME(STRIP_ROWS) - 1) / NAME(STRIP_ROWS);
-    for (size_t count; rows; rows -= count, x += count * stride, y += count * y_stride, fresh = false) {
+    for (size_t count; rows; rows -= count, x += count * stride, y += count * y_stride, before = TALLY_CPU_SOME) {
         count = rows / blocks--;
-        NAME(fold_few_rows)(m, x, y, count, width, stride, fresh, acc);
+        NAME(fold_few_rows)(m, x, y, count, width, stride, before, acc);
     }
 }
 
@@ -505,14 +531,14 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
         NAME(fold_labels_to_pairs)(TALLY_MONOID_##name, x, y, labels, n, pairs);                                       \
     })                                                                                                                 \
     static void PASTE4(fold_block_, CLASS, _, name)(const void *x, const void *y, size_t rows, size_t width,           \
-                                                    size_t stride, bool fresh, void *acc) {                            \
-        NAME(fold_columns)(TALLY_MONOID_##name, x, y, rows, width, stride, fresh, acc);                                \
+                                                    size_t stride, tally_cpu_before before, void *acc) {               \
+        NAME(fold_columns)(TALLY_MONOID_##name, x, y, rows, width, stride, before, acc);                               \
     }                                                                                                                  \
     static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,  \
                                                       size_t rows, size_t width, size_t stride, uint64_t index,        \
                                                       void *acc) {                                                     \
         (void)context, (void)index;                                                                                    \
-        PASTE4(fold_block_, CLASS, _, name)(x, y, rows, width, stride, false, acc);                                    \
+        PASTE4(fold_block_, CLASS, _, name)(x, y, rows, width, stride, TALLY_CPU_SOME, acc);                           \
     }                                                                                                                  \
     static void PASTE4(prefixes_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,      \
                                                   size_t n, uint64_t index, bool reverse, bool exclusive, void *acc,   \
@@ -549,6 +575,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
 
 #undef DEFINE_KERNELS
 #undef FOR_PAIRS
+#undef IS_NEAR
 #undef SPLAT
 #undef LOAD_ACC
 #undef LOAD_ONE

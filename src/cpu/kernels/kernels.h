@@ -45,6 +45,12 @@ typedef struct tally_cpu_context {
     bool shows_count;  /* superaccumulators have a number of NaNs */
 } tally_cpu_context;
 
+/* What accumulators hold before columns are folded into them. NEAR: as NOTHING, but what is stored is f32, to which the
+ * accumulator, an f64, would be rounded without a loss. Only with AVX-512, for up to NEAR_ROWS rows of
+ * floats of up to 4 bytes, of kernels of one input with a fold_block, whose accumulators are f64. */
+typedef enum tally_cpu_before { TALLY_CPU_SOME, TALLY_CPU_NOTHING, TALLY_CPU_NEAR } tally_cpu_before;
+enum { TALLY_CPU_NEAR_ROWS = 32 };
+
 /* y is the second input of dot. 'index' is the first element's place in its group. */
 typedef struct tally_cpu_kernels {
     uint32_t acc_bytes;   /* with 64 bits gcc would pad each of these structs, 96 bytes, to 128 */
@@ -73,9 +79,9 @@ typedef struct tally_cpu_kernels {
      * number 'index' of its group */
     void (*fold_columns)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
                          size_t stride, uint64_t index, void *acc);
-    /* The same without an index, for any number of rows; 'fresh': acc holds nothing yet. NULL: identity and
-     * fold_columns are as good */
-    void (*fold_block)(const void *x, const void *y, size_t rows, size_t width, size_t stride, bool fresh, void *acc);
+    /* The same without an index, for any number of rows. NULL: identity and fold_columns are as good */
+    void (*fold_block)(const void *x, const void *y, size_t rows, size_t width, size_t stride, tally_cpu_before before,
+                       void *acc);
     /* prefixes[i] = *acc combined with elements 0 .. i (exclusive: 0 .. i - 1), or from the last one down if reverse;
      * *acc ends as the whole */
     void (*prefixes)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,

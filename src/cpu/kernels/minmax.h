@@ -31,8 +31,10 @@ ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, 
         for (size_t r = 0, count; r < rows; r += count) {
             const E_T *const from = x + r * stride + j;
             count = rows - r < ROWS ? rows - r : (size_t)ROWS;
-            PASTE4(fold_block_, EXTREMA, _, min)(from, from, count, columns, stride, r == 0, low);
-            PASTE4(fold_block_, EXTREMA, _, max)(from, from, count, columns, stride, r == 0, high);
+            PASTE4(fold_block_, EXTREMA, _, min)
+            (from, from, count, columns, stride, r == 0 ? TALLY_CPU_NOTHING : TALLY_CPU_SOME, low);
+            PASTE4(fold_block_, EXTREMA, _, max)
+            (from, from, count, columns, stride, r == 0 ? TALLY_CPU_NOTHING : TALLY_CPU_SOME, high);
         }
         for (size_t l = 0; l < columns; l++)
             acc[j + l] = NAME(combine)(m, acc[j + l], (A_T){low[l], high[l]});

@@ -79,35 +79,51 @@ ALWAYS_INLINE L_V NAME(some_elements)(const E_T *x, __mmask64 some) {
     return LOAD(own);
 }
 
+/* Adds what does not fit to rows of eight segments: those in 'longer', but nothing that counts to others. A function
+ * that is not inlined, since there are two copies of its caller in a loop. */
+static __attribute__((noinline)) void NAME(add_longer)(const E_T *x, const uint64_t *offsets, uint32_t longer,
+                                                       v_u8 *rows) {
+    const __m512i lengths = lengths_of_rows(offsets);
+    const uint32_t wanted = longer;
+    size_t done = LANES;
+    L_V row[ROWS_AT_ONCE];
+    _Alignas(64) uint64_t mask[ROWS_AT_ONCE];
+    UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = (L_V)rows[r];
+    for (; are_many(longer); done += LANES) {
+        longer = find_masks_of_rows(lengths, done, LANES, mask) & wanted;
+        IN_MEMORY(mask);
+        UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] +=
+            NAME(some_elements)(x + offsets[r] + done, mask_of_row(&mask[r], LANES));
+    }
+    UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) rows[r] = (v_u8)row[r];
+    for (; longer; longer &= longer - 1) {
+        const size_t r = (size_t)__builtin_ctz(longer);
+        const E_T *from = x + offsets[r] + done;
+        uint64_t n = offsets[r + 1] - offsets[r] - done;
+        L_V sum = (L_V)rows[r];
+        for (; n > LANES; n -= LANES, from += LANES) {
+            NOT_IN_VECTORS(n); /* nor in a copy for each possible round */
+            sum += LOAD(from);
+        }
+        const uint64_t last = _bzhi_u64(UINT64_MAX, (unsigned)n);
+        rows[r] = (v_u8)(sum + NAME(some_elements)(from, mask_of_row(&last, LANES)));
+    }
+}
+
 /* Eight segments. Returns which have more than SHORT_SEGMENT elements: their sums mean nothing. */
 ALWAYS_INLINE uint32_t NAME(add_eight)(const tree *t, const E_T *x, const uint64_t *offsets, v_u8 *sums) {
+    const __m512i lengths = lengths_of_rows(offsets);
     v_u8 row[ROWS_AT_ONCE];
-    uint32_t left_out = 0;
     _Alignas(64) uint64_t mask[ROWS_AT_ONCE];
-    uint32_t longer = find_masks_of_rows(offsets, LANES, mask);
+    const uint32_t left_out = _mm512_cmpgt_epu64_mask(lengths, _mm512_set1_epi64(SHORT_SEGMENT));
+    const uint32_t longer = find_masks_of_rows(lengths, 0, LANES, mask) & ~left_out;
     IN_MEMORY(mask);
     UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
         (v_u8)NAME(some_elements)(x + offsets[r], mask_of_row(&mask[r], LANES));
     if (longer) {
         v_u8 whole[ROWS_AT_ONCE];
         UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) whole[r] = row[r];
-        for (; longer; longer &= longer - 1) {
-            const size_t r = (size_t)__builtin_ctz(longer);
-            const E_T *from = x + offsets[r] + LANES;
-            uint64_t n = offsets[r + 1] - offsets[r] - LANES;
-            L_V sum = (L_V)whole[r];
-            if (n > SHORT_SEGMENT - LANES) {
-                left_out |= longer & -longer;
-                continue;
-            }
-            for (; n > LANES; n -= LANES, from += LANES) {
-                NOT_IN_VECTORS(n); /* nor in a copy for each possible round */
-                sum += LOAD(from);
-            }
-            const uint64_t last = _bzhi_u64(UINT64_MAX, (unsigned)n);
-            whole[r] = (v_u8)(sum + NAME(some_elements)(from, mask_of_row(&last, LANES)));
-        }
-        IN_MEMORY(whole);
+        NAME(add_longer)(x, offsets, longer, whole);
         UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = whole[r];
     }
     *sums = join_rows(t, row);
@@ -124,6 +140,7 @@ static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const u
         v_u8 part[LANES / ROWS_AT_ONCE];
         L_T sum[LANES];
         uint32_t left_out = 0;
+        fetch_following(x, o, LANES, sizeof(E_T));
         UNROLL_8 for (size_t k = 0; k < LANES / ROWS_AT_ONCE; k++) left_out |=
             NAME(add_eight)(&t, x, o + k * ROWS_AT_ONCE, &part[k]) << k * ROWS_AT_ONCE;
         const v_u8 sums = join_parts(&t, part);
@@ -246,7 +263,8 @@ ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, c
         done = NAME(equal_rows)(x, rows, extent, acc);
 #endif
     uint64_t offsets[8 * LANES + 1];
-    for (size_t r = 0; done < rows && r <= 8 * LANES; r++)
+    const size_t rest = rows - done < 8 * LANES ? rows - done : 8 * LANES;
+    for (size_t r = 0; rest && r <= rest; r++)
         offsets[r] = r * extent;
     for (size_t batch; done < rows; done += batch) {
         batch = rows - done < 8 * LANES ? rows - done : 8 * LANES;

@@ -242,6 +242,24 @@ DEFINE_MINMAX_BY_COMPARISON(u32)
 DEFINE_MINMAX_BY_COMPARISON(u64)
 #endif
 
+/* 1 where a lane is not 0. (A comparison's lanes of -1 gcc 12 makes by an instruction that waits for what its register
+ * held, the row before: any of i32 in rows of 33 0.28 ns an element, 0.083 so.) */
+#if defined(__AVX512BW__)
+#define DEFINE_NONZERO(bits)                                                                                           \
+    ALWAYS_INLINE v_i##bits nonzero_i##bits(v_i##bits x) {                                                             \
+        return (v_i##bits)min_u##bits((v_u##bits)x, 1 - (v_u##bits){0});                                               \
+    }
+#else
+#define DEFINE_NONZERO(bits)                                                                                           \
+    ALWAYS_INLINE v_i##bits nonzero_i##bits(v_i##bits x) {                                                             \
+        return -(v_i##bits)(x != 0);                                                                                   \
+    }
+#endif
+DEFINE_NONZERO(8)
+DEFINE_NONZERO(16)
+DEFINE_NONZERO(32)
+DEFINE_NONZERO(64)
+
 /* For floats NaN must propagate. x86's minimum gives its second operand if either is NaN, so only a NaN in the first
  * must be put back. */
 #if defined(__AVX512F__)

@@ -38,10 +38,10 @@ ALWAYS_INLINE v_u8 load_all(const tree *t, const char *x) {
     return v ^ t->flip;
 }
 
-/* A row with what does not fit, of a group of n numbers. */
+/* A row with the n numbers of its group that are left. */
 ALWAYS_INLINE v_u8 add_rest(const tree *t, v_u8 row, const char *x, uint64_t n) {
     const size_t lanes = VECTOR_BYTES / t->bytes;
-    for (n -= lanes, x += VECTOR_BYTES; n > lanes; n -= lanes, x += VECTOR_BYTES)
+    for (; n > lanes; n -= lanes, x += VECTOR_BYTES)
         row = combined(t, row, load_all(t, x));
     const uint64_t last = _bzhi_u64(UINT64_MAX, (unsigned)n);
     return combined(t, row, load_some(t, x, &last));
@@ -49,17 +49,26 @@ ALWAYS_INLINE v_u8 add_rest(const tree *t, v_u8 row, const char *x, uint64_t n) 
 
 /* Eight groups, of which each begins where the one before ends. */
 ALWAYS_INLINE v_u8 fold_eight(const tree *t, const char *x, const uint64_t *offsets) {
+    const size_t lanes = VECTOR_BYTES / t->bytes;
+    const __m512i lengths = lengths_of_rows(offsets);
     v_u8 row[ROWS_AT_ONCE];
     _Alignas(64) uint64_t mask[ROWS_AT_ONCE];
-    uint32_t longer = find_masks_of_rows(offsets, VECTOR_BYTES / t->bytes, mask);
+    uint32_t longer = find_masks_of_rows(lengths, 0, lanes, mask);
     IN_MEMORY(mask);
     UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = load_some(t, x + offsets[r] * t->bytes, &mask[r]);
+    size_t from = lanes;
+    for (; are_many(longer); from += lanes) {
+        longer = find_masks_of_rows(lengths, from, lanes, mask);
+        IN_MEMORY(mask);
+        UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] =
+            combined(t, row[r], load_some(t, x + (offsets[r] + from) * t->bytes, &mask[r]));
+    }
     if (longer) { /* rows that need not go through memory take two thirds of the time */
         v_u8 whole[ROWS_AT_ONCE];
         UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) whole[r] = row[r];
         for (; longer; longer &= longer - 1) {
             const size_t r = (size_t)__builtin_ctz(longer);
-            whole[r] = add_rest(t, whole[r], x + offsets[r] * t->bytes, offsets[r + 1] - offsets[r]);
+            whole[r] = add_rest(t, whole[r], x + (offsets[r] + from) * t->bytes, offsets[r + 1] - offsets[r] - from);
         }
         IN_MEMORY(whole);
         UNROLL_8 for (size_t r = 0; r < ROWS_AT_ONCE; r++) row[r] = whole[r];
