@@ -596,6 +596,5 @@ tally_status tally_cuda_specialize_rebase(const tally_computation *c, int archit
     tally_cuda_sizes_of(c, architecture, &sizes);
     add_beginning(&beginning, c, architecture, &sizes);
     texts->count = 0;
-    const bool failed = beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_rebase, NULL);
-    return end_texts(&beginning, failed, texts);
+    return end_texts(&beginning, beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_rebase, NULL), texts);
 }

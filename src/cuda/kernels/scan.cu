@@ -10,7 +10,7 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
         base = p.carry ? p.carry->read() : raise(load(p.initial));
     place here = {0, 0};
     here.advance(team);
-    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1) {
+    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS)) {
         const tile t = tile_at(p, turn);
 #if BY_WORDS
         finish_by_words<packed_stretch>(s, p, t, here, team, thread, in_turn, has_base, base);
@@ -30,6 +30,7 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
         finish_tile(s, p, t, here, team, thread, in_turn, has_base, base);
 #endif
 #endif
+        in_turn ^= 1; /* not where a tile was filled: then the team did not meet, and some may still read what it had */
     }
 }
 
