@@ -578,23 +578,25 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
     return end_texts(&beginning, failed, texts);
 }
 
-tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally_words_form *form, int architecture,
-                                         tally_cuda_texts *texts) {
+/* A text of one part, with the states of words in 'form' unless it is NULL. */
+static tally_status specialize_part(const tally_computation *c, const tally_words_form *form, int architecture,
+                                    const char *const *part, const char *kernel, tally_cuda_texts *texts) {
     tally_cuda_sizes sizes;
     tally_text beginning = {0};
     tally_cuda_sizes_of(c, architecture, &sizes);
     add_beginning(&beginning, c, architecture, &sizes);
-    add_states(&beginning, c, form, 0);
+    if (form)
+        add_states(&beginning, c, form, 0);
     texts->count = 0;
-    const bool failed = beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_carry, "carry_of_states");
+    const bool failed = beginning.failed || !add_text(texts, &beginning, part, kernel);
     return end_texts(&beginning, failed, texts);
 }
 
+tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally_words_form *form, int architecture,
+                                         tally_cuda_texts *texts) {
+    return specialize_part(c, form, architecture, tally_cuda_part_of_carry, "carry_of_states", texts);
+}
+
 tally_status tally_cuda_specialize_rebase(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
-    tally_cuda_sizes sizes;
-    tally_text beginning = {0};
-    tally_cuda_sizes_of(c, architecture, &sizes);
-    add_beginning(&beginning, c, architecture, &sizes);
-    texts->count = 0;
-    return end_texts(&beginning, beginning.failed || !add_text(texts, &beginning, tally_cuda_part_of_rebase, NULL), texts);
+    return specialize_part(c, NULL, architecture, tally_cuda_part_of_rebase, NULL, texts);
 }
