@@ -77,6 +77,8 @@ def write(name, figures, counted, folder):
     found = shares(measured, sizes)
     first, everything = figures[0], found["all", "all"]
     seeds = ", ".join(f["seed"] for f in figures)
+    unchecked = [f["seed"] for f in figures if f.get("unchecked")] # the survey was ended before its oracle was done
+    left_out = f" The results of seeds {' and '.join(unchecked)} were not compared." if unchecked else ""
     device = f"{first['name']} ({first['device']})"
     draw(found, f"{len(measured)} computations drawn at random, on {first['name'].split(',')[0]}", os.path.join(folder, f"survey-{name}.svg"))
     with open(os.path.join(folder, f"survey-{name}.md"), "w", encoding="utf-8") as page:
@@ -86,7 +88,7 @@ def write(name, figures, counted, folder):
 measured.*
 
 {len(rows)} cases, {sum('refused' in r for r in rows)} refused, {sum(bool(r.get('wrong')) for r in rows)} wrong; tally \
-{first['tally']}, seeds {seeds}. The share of the roof's speed:
+{first['tally']}, seeds {seeds}.{left_out} The share of the roof's speed:
 
 | median | 5th percentile | worst |
 |---:|---:|---:|
