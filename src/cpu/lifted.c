@@ -241,9 +241,7 @@ static uint64_t scan_last_sums(const tally_cpu_plan *plan, const void *x, const 
     return n;
 }
 
-/* Sums from elements to results, from where the scan begins. Returns how many are done: all, unless a sum is not
- * finite.
- */
+/* Sums from elements to results, from where the scan begins. Returns how many are done: all, if all sums are finite. */
 static uint64_t scan_sums(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                           bool stream, tally_cpu_lifted_block *block, uint64_t *carry, void *out) {
     const tally_computation *c = &plan->base.computation;

@@ -125,8 +125,8 @@ bool tally_cuda_finds_places(const tally_computation *computation);
 bool tally_cuda_has_terms(const tally_computation *computation);
 /* Whether these are sums of narrow integers, by scan_integers.cu. */
 bool tally_cuda_has_integer_terms(const tally_computation *computation);
-/* Whether this is one whose results are floats that take the elements' place, so that a thread goes through its stretch
- * a vector at a time. */
+/* Whether this is one whose results take the elements' place, so that a thread goes through its stretch a vector at a
+ * time. */
 bool tally_cuda_takes_vectors(const tally_computation *computation);
 
 /* Whether its threads add up floats: running variances of narrow floats by groups. */

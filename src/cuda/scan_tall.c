@@ -22,9 +22,9 @@ enum {
     LEAST_EXTENT = 64,
     LEAST_ROWS = 8,       /* of a strand */
     MOST_TILES = 1 << 17, /* of a panel */
-    MANY_ITEMS = 128,
-    NARROW_BYTES = 256, /* of a row that lies as in memory at most */
-    WIDE_RESULTS = 128  /* bytes of a row of results that each thread stores by itself */
+    MANY_ITEMS = 128,     /* rows of a thread */
+    NARROW_BYTES = 256,   /* of a row that lies as in memory at most */
+    WIDE_RESULTS = 128    /* bytes of a row of results that each thread stores by itself */
 };
 
 /* Whether threads have words of narrow integers (packed_scans.cu). */

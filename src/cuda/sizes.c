@@ -290,13 +290,13 @@ enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /
  * are aligned one by one. With 16 columns of bytes a thread has 121 registers, with 8 it has 60. In a reduction
  * (thin_columns.cu) positions of narrow integers take less room than an accumulator. */
 static unsigned thin_width(const tally_computation *c, int architecture, const tally_cuda_sizes *s) {
-    const unsigned MOST = 8;
-    const unsigned slot = s->slot_bytes;
+    const unsigned most_columns = 8, slot = s->slot_bytes;
     if (!tally_is_scan(c))
-        return c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 2 ? MOST
+        return c->entry && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && c->in_bytes <= 2 ? most_columns
                                                                                                 : s->column_width;
     unsigned width = c->in_bytes == 8 ? 1 : 16 / (unsigned)most(c->in_bytes, c->out_bytes * c->per_result);
-    while (width > 1 && ((width > MOST && !tally_cuda_column_packs(c, architecture)) || width * slot > COLUMN_BYTES))
+    while (width > 1 &&
+           ((width > most_columns && !tally_cuda_column_packs(c, architecture)) || width * slot > COLUMN_BYTES))
         width /= 2;
     return width;
 }

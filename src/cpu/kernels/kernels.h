@@ -46,8 +46,8 @@ typedef struct tally_cpu_context {
 } tally_cpu_context;
 
 /* What accumulators hold before columns are folded into them. NEAR: as NOTHING, but what is stored is f32, to which the
- * accumulator, an f64, would be rounded without a loss. Only with AVX-512, for up to NEAR_ROWS rows of
- * floats of up to 4 bytes, of kernels of one input with a fold_block, whose accumulators are f64. */
+ * accumulator, an f64, would be rounded without a loss. Only with AVX-512, for up to NEAR_ROWS rows of floats of up to
+ * 4 bytes, of kernels of one input with a fold_block, whose accumulators are f64. */
 typedef enum tally_cpu_before { TALLY_CPU_SOME, TALLY_CPU_NOTHING, TALLY_CPU_NEAR } tally_cpu_before;
 enum { TALLY_CPU_NEAR_ROWS = 32 };
 

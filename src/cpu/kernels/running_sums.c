@@ -214,8 +214,8 @@ ALWAYS_INLINE void put_i64(const v_i64 *results, tally_cpu_sums_result result, v
 #define SQUARE_UNSIGNED(v) ((v_i64)_mm512_mul_epu32((__m512i)(v), (__m512i)(v)))
 
 /* 'lifts': elements may be squared or multiplied, or their magnitudes taken; else they are squared for roots, and a
- * variable less stays in a register. 'apart': what has come since the last join is a sum
- * of its own, as results have all bits of a lane of floats. */
+ * variable less stays in a register. 'apart': what has come since the last join is a sum of its own, as results have
+ * all bits of a lane of floats. */
 #define DEFINE_WIDE_SUMS(name, tag, lane, out_tag, square, lifts, apart)                                               \
     static size_t name##_of_##tag(const void *x, const void *y, size_t n, tally_cpu_sums_options how, void *before,    \
                                   void *out) {                                                                         \

@@ -483,10 +483,9 @@ template <class Spot> inline void give_as_cluster(const columns_args &p, const p
 #endif
 
 /* The last block of a panel gives the results. 'others' blocks have handed over sums of its columns, 'results' apart,
- * and 'spots' has its own. Threads share columns where these are few. One block of some needs this, so it is a call,
- * which keeps the registers of the loop few. */
+ * and 'spots' has its own. Threads share columns where these are few. */
 inline void give_handed(handed *from, uint32 others, uint32 results, uint32 columns, spot_t *spots,
-                              const destination to, uint64 column) {
+                        const destination to, uint64 column) {
     constexpr uint32 AHEAD = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 ? 2 : 4;
     constexpr uint32 THREADS = COLUMN_SPOTS < BLOCK ? (int)COLUMN_SPOTS : (int)BLOCK;
     const uint32 fit = columns < THREADS ? THREADS / columns : 1, shares = fit < others ? fit : others;
@@ -583,11 +582,12 @@ template <int Width> inline void fold_columns_of(const columns_args &p) {
     let_next_start();
     prepare_powers();
     const uint64 all = all_panels(p), parts = all * p.chunks;
-    for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
+    const uint32 first = p.in_clusters ? blockIdx.x : ordinal_of_block(); /* a panel's last block waits for the others */
+    for (uint64 number = first; number < parts; number += gridDim.x)
         fold_panel<Width>(p, panel_part_at(p, all, number), (spot_t *)memory);
     if (!p.hands_over)
         return;
-    uint32 number = blockIdx.x;
+    uint32 number = first;
     hide(number); /* or what it is made of is kept in registers all along */
     const panel_part b = panel_part_at(p, all, number); /* the block's only one */
     if (b.chunk + 1 == p.chunks)

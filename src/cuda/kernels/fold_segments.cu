@@ -456,7 +456,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
         atomicOr((unsigned long long *)&p.first[number], (unsigned long long)wrong);
     add_up_tile(sums, t);
 #if HAS_PARTS
-    if (threadIdx.x == 0) /* before a segment that goes on behind the tile is told */
+    if (threadIdx.x == 0) /* A segment that goes on behind the tile overwrites it later. */
         p.cuts[number].after.write(identity_as<acc_t>());
 #endif
     __syncthreads();

@@ -572,6 +572,18 @@ template <class T> inline T from_lane(T value, int lane) {
     return by_words(value, [=](uint32 w) { return __shfl_sync(ALL_LANES, w, lane); });
 }
 
+/* The bits that any lane has. All lanes call this. */
+inline uint32 or_lanes(uint32 value) {
+#if TALLY_ARCHITECTURE >= 80
+    return __reduce_or_sync(ALL_LANES, value);
+#else
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        value |= __shfl_xor_sync(ALL_LANES, value, d);
+    return value;
+#endif
+}
+
 /* An accumulator in global memory: SLOT_BYTES bytes, a multiple of 4 and of its alignment. It is read past the
  * first-level cache, which other blocks' writes do not reach. */
 template <class T, int Bytes> struct alignas(Bytes % 16 == 0 ? 16 : Bytes % 8 == 0 ? 8 : 4) slot_of {

@@ -38,18 +38,6 @@ inline unsigned short f16_of(unsigned long long x) {
     return bits;
 }
 
-/* The bits that any lane has. All lanes call this. */
-inline unsigned or_lanes(unsigned value) {
-#if TALLY_ARCHITECTURE >= 80
-    return __reduce_or_sync(0xffffffffu, value);
-#else
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2)
-        value |= __shfl_xor_sync(0xffffffffu, value, d);
-    return value;
-#endif
-}
-
 /* Two of them in a word. */
 inline unsigned f16_pair_of(float low, float high) {
 #if TALLY_ARCHITECTURE >= 80

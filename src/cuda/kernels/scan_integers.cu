@@ -100,11 +100,12 @@ inline bool finish_integers(scratch &s, const scan_args &p, const tile &t, const
             results.put(memory, mine.stretch, k, variance_of<true>(sum.distances, sum.squares, n));
         }
     };
-    /* in waves and by rows, where most warps have a head, there is no code of its own for those without */
-    if (GROUPS != ALL && (!HAS_ONE_TILE || GROUPS == ROWS || __ballot_sync(ALL_LANES, mine.heads != 0)))
-        finish(with_heads<GROUPS != ALL>());
+    /* Warps without a head have code of their own. In waves and by rows most warps have one, so there is none. */
+    constexpr bool MAY_HAVE_HEADS = GROUPS != ALL, HAVE_ONE_WAY = !HAS_ONE_TILE || GROUPS == ROWS;
+    if (MAY_HAVE_HEADS && (HAVE_ONE_WAY || __ballot_sync(ALL_LANES, mine.heads != 0)))
+        finish(with_heads<MAY_HAVE_HEADS>());
     else
-        finish(with_heads<GROUPS != ALL && (!HAS_ONE_TILE || GROUPS == ROWS)>());
+        finish(with_heads<MAY_HAVE_HEADS && HAVE_ONE_WAY>());
     hand_over(s, p, t, here, team, thread);
     return true;
 }

@@ -93,7 +93,9 @@ struct tall_levels {
     uint32 row(uint32 number) const {
         return number + (number < of_chains ? chain_row : number < to_groups ? group_row : tile_row);
     }
-    bool ends_group(const tall_args &p) const { return of_tiles == (1u << p.group_bits) - 1; }
+    bool ends_group(const tall_args &p) const {
+        return of_tiles == (1u << p.group_bits) - 1;
+    }
     bool ends_chain(const tall_args &p) const {
         return ends_group(p) && to_groups - of_chains == (1u << p.chain_bits) - 1;
     }
@@ -153,18 +155,18 @@ inline void add_up_levels(const tall_args &p, const tall_place &t, const tall_su
                 above[k] = Join::join(above[k], parts.at(k, part, t.lane, p));
 }
 
-/* Makes 'above' the sums of all tiles above this one. The row of 'parts' that is the last strand's has the tile's own.
- */
+/* Makes 'above' the sums of all tiles above this one. The last strand's row of 'parts' has the tile's own. */
 template <class Join, int Width>
 inline void look_back(const tall_args &p, const tall_place &t, const tall_sums<Width> &parts, acc_t (&above)[Width]) {
     const tall_levels l = tall_levels::of(p, t);
     const bool tells = t.works && t.strand == 0;
-    auto tell = [&](uint64 number) { /* the sum of 'above' and the tile */
-                                     acc_t all[Width];
+    /* the sum of 'above' and the tile */
+    auto tell = [&](uint64 number) {
+        acc_t all[Width];
 #pragma unroll
-                                     for (int k = 0; k < Width; k++)
-                                         all[k] = Join::join(above[k], parts.at(k, p.strands - 1, t.lane, p));
-                                     publish_sums(p, t, p.entries, number, all);
+        for (int k = 0; k < Width; k++)
+            all[k] = Join::join(above[k], parts.at(k, p.strands - 1, t.lane, p));
+        publish_sums(p, t, p.entries, number, all);
     };
     if (l.ends_group(p) && p.chain_bits) {
         add_up_levels<Join>(p, t, parts, l, l.to_groups, above);

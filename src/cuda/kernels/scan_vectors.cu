@@ -1,5 +1,5 @@
-/* A thread's stretch of floats whose results are as wide, so that they take the place of its vectors: it goes through
- * them a vector at a time and needs no register for each element.
+/* A thread's stretch of elements whose results are as wide, so that results take the place of its vectors. The thread
+ * goes through them a vector at a time, and needs no register for each element.
  *
  * Variances of narrow floats by groups are floats within a thread (VARIES_IN_FLOATS), because a conversion to a double
  * takes as long as four additions. A vector's squares are about one of its elements, or about the mean before it, so at
@@ -162,7 +162,7 @@ struct float_moments {
     }
 };
 
-/* Of elements [from, to) of a stretch, in logical order; what lies from absent to from is seen, too. */
+/* The moments of elements [from, to) of a stretch, in logical order. 'seen' has these and those since 'absent'. */
 inline float_moments moments_of_part(const vectors_of_stretch &vectors, int from, int to, int absent,
                                      magnitudes *seen) {
     float_moments all;

@@ -19,12 +19,12 @@ template <> struct strand_sum<true> {
 
 /* A block's tile, and a thread's place in it. */
 struct tall_place {
-    uint32 tile;   /* from the top of its panel, in logical order */
-    uint64 column; /* the thread's first, of outer x inner */
+    uint32 tile;           /* from the top of its panel, in logical order */
+    uint64 column;         /* the thread's first, of outer x inner */
     uint64 entry, entries; /* the first of its entries in a row of all panels, and how many those are */
-    uint64 first;  /* the strand's first row, logical */
-    uint64 from;   /* the element of the panel's first column in the tile's physically lowest row */
-    uint64 at;     /* the thread's first element in the strand's first row */
+    uint64 first;          /* the strand's first row, logical */
+    uint64 from;           /* the element of the panel's first column in the tile's physically lowest row */
+    uint64 at;             /* the thread's first element in the strand's first row */
     uint32 strand, lane;
     int rows, columns; /* of the tile */
     int row, there;    /* the strand's first row among the tile's physical ones, and its rows */

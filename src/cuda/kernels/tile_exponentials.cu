@@ -1,7 +1,7 @@
 /* The sums of exponentials of a thread's elements of a tile, for each of its groups. Powers of integers come from a table
  * in shared memory. */
 #if IS_LOGSUMEXP
-/* Of wider integers than bytes e^-127 of 2^64 elements adds nothing to a sum. */
+/* A table for integers wider than bytes ends before e^-127, which adds nothing to a sum, even 2^64 times. */
 enum { ARE_BYTES = sizeof(in_t) == 1, POWERS_BELOW = 127 };
 static_assert(!ARE_BYTES || LOOKS_UP_BYTES);
 inline double *powers_of_integers() {

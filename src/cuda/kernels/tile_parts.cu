@@ -253,7 +253,7 @@ struct tile_sums {
         });
         return sum;
     }
-    /* Of a few elements, by one lane. */
+    /* The same of a few elements, which one lane takes one by one. */
     tile_sum of_few(const tile &t, uint32 begin, uint32 end) const {
         tile_sum sum;
         sum.begin(begin < end ? element_of(t, begin) : 0);

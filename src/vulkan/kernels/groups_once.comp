@@ -131,8 +131,8 @@ acc_t after_window(acc_t base, acc_t before, uint k) {
     return combine(chosen(window_begins[k], base, before), team_slots[k]);
 }
 
-/* The sum of what comes before a tile in the group that goes on there. 'before_window' is that of 'window'; both move on.
- */
+/* The sum of what comes before a tile in the group that goes on there. 'before_window' is that of 'window'. Both move
+ * on. */
 acc_t look_back(uint tile, acc_t base, inout acc_t before_window, inout uint window) {
     const uint own_window = tile / WINDOW;
     bool is_there = false;

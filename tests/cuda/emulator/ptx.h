@@ -36,15 +36,6 @@ inline unsigned short f16_of(double x) {
 inline unsigned short f16_of(float x) {
     return f16_of((double)x);
 }
-inline unsigned or_lanes(unsigned value) {
-#if EMULATE_ARCHITECTURE >= 80
-    return __reduce_or_sync(0xffffffffu, value);
-#else
-    for (int d = 1; d < 32; d *= 2)
-        value |= __shfl_xor_sync(0xffffffffu, value, d);
-    return value;
-#endif
-}
 inline unsigned f16_pair_of(float low, float high) {
     return f16_of(low) | (unsigned)f16_of(high) << 16;
 }
