@@ -509,7 +509,7 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
 
 inline void fold_all_segments(const groups_args &p) {
 #if SIZE_ON_DEVICE
-    if (blockIdx.x >= p.tiles)
+    if (ordinal_of_block() >= p.tiles)
         return;
 #endif
     if (is_given(p)) {

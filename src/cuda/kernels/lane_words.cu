@@ -8,13 +8,13 @@ struct lane_results {
     bool is_next; /* whether this lane's follow those of the lane before */
     bool stores;
 
-    /* Shared: a warp's last lane has the same results as the next one's first, which stores them. So only the ends of
+    /* are_shared: a warp's last lane has the same results as the next one's first, which stores them. So only the ends of
      * what follows each other are stored one by one. */
-    template <bool Shared = false> static lane_results of(int count, bool follows) {
+    static lane_results of(int count, bool follows, bool are_shared = false) {
         lane_results l;
         l.count = count;
-        l.stores = !Shared || threadIdx.x % WARP != WARP - 1;
-        l.is_next = follows && (Shared || threadIdx.x % WARP);
+        l.stores = !are_shared || threadIdx.x % WARP != WARP - 1;
+        l.is_next = follows && (are_shared || threadIdx.x % WARP);
         l.next = __shfl_down_sync(ALL_LANES, l.is_next ? count : 0, 1);
         if (threadIdx.x % WARP == WARP - 1)
             l.next = 0;

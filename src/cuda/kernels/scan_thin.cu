@@ -1,8 +1,9 @@
 /* Scans down columns along an axis of few elements: outer x extent x inner, where rows are long. A thread goes down
  * THIN_WIDTH neighbouring columns of one slab, with the sums in registers. Each row begins anywhere in memory. So a
  * thread's elements are made of the two aligned words that they lie across, and the aligned words of results are made
- * of its own and of the next lane's. A warp's last lane does the same as the next one's first, so that only a slab's ends are
- * written one by one. Nothing goes through shared memory, and no thread waits for another. */
+ * of its own and of the next lane's. A warp's last lane does the same as the next one's first, so that only a slab's ends
+ * are written one by one. In place it does not, since the next warp may have overwritten those elements: a warp's ends
+ * are written one by one then. Nothing goes through shared memory, and no thread waits for another. */
 
 #if COLUMN_PACKS
 constexpr bool THIN_PACKS = THIN_WIDTH >= (int)IN_WORD;
@@ -53,7 +54,10 @@ struct thin_columns {
     int count;     /* columns: fewer than THIN_WIDTH only at the end of a slab, none behind the last */
     lane_results results;
 
-    static thin_columns of(const scan_columns_args &p, uint64 number) {
+    static thin_columns of(const scan_columns_args &p) {
+        const bool are_shared = (const void *)p.x != p.out;
+        const uint64 warp = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP;
+        const uint64 number = warp * (are_shared ? WARP - 1 : WARP) + threadIdx.x % WARP;
         const uint64 across = (p.inner + THIN_WIDTH - 1) / THIN_WIDTH;
         const uint64 slab = p.outer == 1 ? 0 : quotient(number, across), within = (number - slab * across) * THIN_WIDTH;
         thin_columns t;
@@ -62,7 +66,7 @@ struct thin_columns {
         t.count = slab >= p.outer || within >= p.inner ? 0
                   : p.inner - within < THIN_WIDTH      ? (int)(p.inner - within)
                                                        : (int)THIN_WIDTH;
-        t.results = lane_results::of<true>(t.count, within != 0);
+        t.results = lane_results::of(t.count, within != 0, are_shared);
         return t;
     }
     /* Whether the words around all of the thread's elements are in the array. */
@@ -146,9 +150,7 @@ template <> struct thin_sums<true> {
 #endif
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_args p) {
-    constexpr uint32 OF_WARP = WARP - 1;
-    const uint64 warp = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP;
-    const thin_columns t = thin_columns::of(p, warp * OF_WARP + threadIdx.x % WARP);
+    const thin_columns t = thin_columns::of(p);
     const bool is_inside = t.count && t.is_inside(p.x, p) && (!HAS_SECOND || t.is_inside(p.y, p));
     thin_sums<THIN_PACKS> sums;
     sums.begin(p, t);
