@@ -1,5 +1,6 @@
-/* Scans along short axes, and reductions of tiny slabs, rows and columns: results are the CPU's, at any address, and
- * nothing around them is written. Results are whole numbers, so they have the same bits in any order of the additions.
+/* Scans along short axes, and reductions of tiny slabs, rows and columns: results are the CPU's, at any address, in
+ * place, too, and nothing around them is written. Results are whole numbers, so they have the same bits in any order of
+ * the additions.
  */
 #include "gpu.h"
 
@@ -30,6 +31,7 @@ static const struct {
     {TALLY_MAX, TALLY_I8, TALLY_I8, TALLY_INCLUSIVE_SCAN, 0},
     {TALLY_PROD, TALLY_I16, TALLY_I16, TALLY_EXCLUSIVE_SCAN, TALLY_REVERSE},
     {TALLY_ANY, TALLY_U8, TALLY_U8, TALLY_EXCLUSIVE_SCAN, 0},
+    {TALLY_SUM, TALLY_U32, TALLY_U32, TALLY_EXCLUSIVE_SCAN, TALLY_REVERSE},
 };
 static const tally_shape shapes[] = {
     /* long rows, whose ends are anywhere in a vector (scan_thin.cu) */
@@ -94,6 +96,17 @@ static void run(tally_plan *plan, const tally_shape *shape, const char *x, const
     assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
 }
 
+static bool may_be_in_place(size_t number) {
+    return computations[number].form != TALLY_REDUCE && computations[number].in == computations[number].out &&
+           computations[number].op != TALLY_MINMAX && computations[number].op != TALLY_DOT; /* whose y is x */
+}
+
+static void expect_found(size_t number, size_t of_shape, size_t off, const buffers *b, size_t all, const char *how) {
+    assert_ok(tally_copy(gpu, b->found, b->out, all));
+    if (memcmp(b->found, b->expected, all))
+        fail_msg("computation %zu, shape %zu, %zu elements off%s: not the CPU's", number, of_shape, off, how);
+}
+
 /* Runs a shape on both devices, the input and the output some elements off. */
 static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) {
     const tally_shape *shape = &shapes[of_shape];
@@ -120,9 +133,14 @@ static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) 
         const char *x = b.x + off * in, *x_on_gpu = (char *)b.on_gpu + off * in;
         run(plans[0], shape, x, computations[number].op == TALLY_DOT ? x : NULL, b.expected + at, &b);
         run(plans[1], shape, x_on_gpu, computations[number].op == TALLY_DOT ? x_on_gpu : NULL, (char *)b.out + at, &b);
-        assert_ok(tally_copy(gpu, b.found, b.out, all));
-        if (memcmp(b.found, b.expected, all))
-            fail_msg("computation %zu, shape %zu, %zu elements off: not the CPU's", number, of_shape, off);
+        expect_found(number, of_shape, off, &b, all, "");
+        if (!may_be_in_place(number))
+            continue;
+        memset(b.found, 0x77, all);
+        memcpy(b.found + at, x, b.out_bytes);
+        assert_ok(tally_copy(gpu, b.out, b.found, all));
+        run(plans[1], shape, (char *)b.out + at, NULL, (char *)b.out + at, &b);
+        expect_found(number, of_shape, off, &b, all, " in place");
     }
     tally_free(gpu, b.on_gpu);
     tally_free(gpu, b.out);
