@@ -73,7 +73,8 @@ void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
         a->segments = l->args->shape.groups;
         a->offsets = tally_vulkan_address(l->args->offsets);
     }
-    a->keys_out = tally_vulkan_address(l->args->keys_out);
+    if (!tally_is_scan(c)) /* a carry has the same place */
+        a->keys_out = tally_vulkan_address(l->args->keys_out);
     a->control = l->workspace + l->cut->control;
 }
 

@@ -237,9 +237,10 @@ static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
 
 static void cut_few_rows(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = few_columns(c), slabs = cut->columns / most(1, cut->inner);
-    cut->width = (uint32_t)divide_up(cut->inner + each - 1, each); /* where results begin in the middle of a unit */
-    cut->many = cut->width >= LEAST_SPANS * block ? (uint32_t)divide_up(cut->width, block) : 0;
-    cut->panels = cut->many ? slabs * cut->many : divide_up(slabs * cut->width, block);
+    const uint64_t width = divide_up(cut->inner + each - 1, each); /* where results begin in the middle of a unit */
+    cut->many = width >= LEAST_SPANS * block ? (uint32_t)divide_up(width, block) : 0;
+    cut->width = (uint32_t)least(width, UINT32_MAX); /* not looked at if there are many */
+    cut->panels = cut->many ? slabs * cut->many : divide_up(slabs * width, block);
     cut->chunk = cut->extent;
     cut->chunks = 1;
 }

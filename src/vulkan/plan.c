@@ -225,6 +225,16 @@ static tally_status begin(tally_vulkan_plan *plan) {
     return status == TALLY_OK ? tally_vulkan_begin(plan->device, &plan->commands) : status;
 }
 
+/* The same, after all that was submitted before. */
+static tally_status begin_after_pieces(tally_vulkan_plan *plan) {
+    const tally_status status = begin(plan);
+    if (status == TALLY_OK)
+        tally_vulkan_barrier(plan->device, plan->commands.buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                             VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                             VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+    return status;
+}
+
 static tally_status submit(tally_vulkan_plan *plan, const char *what) {
     tally_vulkan_barrier(plan->device, plan->commands.buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                          VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
@@ -317,7 +327,7 @@ static tally_status clear_totals(tally_gpu_plan *gpu, uint64_t totals, const voi
     tally_vulkan_plan *plan = (tally_vulkan_plan *)gpu;
     if (tally_vulkan_folds_exactly(&gpu->base.computation))
         return TALLY_OK;
-    tally_status status = begin(plan);
+    tally_status status = begin_after_pieces(plan);
     if (status != TALLY_OK)
         return status;
     if (tally_is_exact_scan(&gpu->base.computation))
@@ -329,7 +339,7 @@ static tally_status clear_totals(tally_gpu_plan *gpu, uint64_t totals, const voi
 
 static tally_status lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t count, uint64_t elements, void *out) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)gpu;
-    tally_status status = begin(plan);
+    tally_status status = begin_after_pieces(plan);
     if (status != TALLY_OK)
         return status;
     if (gpu->base.computation.exact)

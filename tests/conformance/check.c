@@ -191,6 +191,10 @@ static void place_outputs(test_case *t, uint64_t *state) {
             t->args.keys_out = guarded_address(&c->keys_out);
             t->args.keys_out_bytes = room * size;
         }
+    } else if (t->is_scan && *state >> 21 & 1) { /* what only reductions by keys look at */
+        guarded_place(&c->keys_out, c->device, NULL, 64, 0);
+        t->args.keys_out = guarded_address(&c->keys_out);
+        t->args.keys_out_bytes = 64;
     }
 }
 
@@ -224,6 +228,10 @@ static bool check_surroundings(test_case *t) {
         guarded_fetch(&c->keys_out);
         if (!guarded_intact(&c->keys_out) || (!t->args.keys_out && !guarded_unchanged(&c->keys_out)))
             return fail(t, "memory around keys_out was written");
+    } else if (t->args.keys_out) {
+        guarded_fetch(&c->keys_out);
+        if (!guarded_unchanged(&c->keys_out))
+            return fail(t, "a scan wrote keys_out");
     }
     return true;
 }

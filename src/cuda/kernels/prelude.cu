@@ -42,7 +42,15 @@ template <class T> inline T load(const T *from) {
     return value;
 }
 
-/* The same by a call, where code should be short. */
+/* The same past the first-level cache, where a kernel that starts early may find old contents. */
+template <class T> inline T load_fresh(const T *from) {
+    T value;
+    for (int b = 0; b < (int)sizeof(T); b++)
+        ((uint8 *)&value)[b] = __ldcg((const uint8 *)from + b);
+    return value;
+}
+
+/* load() by a call, where code should be short. */
 template <class T> __noinline__ T load_slowly(const T *from) {
     return load(from);
 }

@@ -16,7 +16,7 @@ enum {
 };
 
 __noinline__ index_t misaligned_offset(const index_t *from) {
-    return load(from);
+    return load_fresh(from);
 }
 /* Offsets which(0), which(1) ..., past the first-level cache: what the kernel before the last wrote may not be there
  * yet. */
@@ -170,7 +170,7 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
         s.full[0].arrive();
     acc_t base = identity_as<acc_t>();
     if (has_base)
-        base = p.carry ? p.carry->read() : raise(load(p.initial));
+        base = p.carry ? p.carry->read() : raise(load_fresh(p.initial));
 #if GROUPS == SEGMENTS
     if (a.finders)
         mark_tile(s, p, t);

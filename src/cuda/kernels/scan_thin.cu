@@ -55,7 +55,7 @@ struct thin_columns {
     lane_results results;
 
     static thin_columns of(const scan_columns_args &p) {
-        const bool are_shared = (const void *)p.x != p.out;
+        const bool are_shared = (const void *)p.x != p.out && (!HAS_SECOND || (const void *)p.y != p.out);
         const uint64 warp = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP;
         const uint64 number = warp * (are_shared ? WARP - 1 : WARP) + threadIdx.x % WARP;
         const uint64 across = (p.inner + THIN_WIDTH - 1) / THIN_WIDTH;
