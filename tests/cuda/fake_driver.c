@@ -6,6 +6,13 @@
 #include <string.h>
 
 #include "cuda/driver.h"
+#ifdef FAKE_CUDA_RUNS_KERNELS
+#include "emulator/early.h"
+#else
+#define early_allocated(memory, bytes)
+#define early_freed(memory)
+#define early_forget()
+#endif
 
 enum { DEVICES = 2, HIGHEST = 16 };
 
@@ -152,11 +159,13 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
     if (!memory)
         return bytes ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
     *address = (CUdeviceptr)(uintptr_t)memory;
+    early_allocated(memory, bytes);
     count(&state.allocations, 1);
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
+    early_freed((void *)(uintptr_t)address);
     free((void *)(uintptr_t)address);
     count(&state.allocations, address ? -1 : 0);
     return need_context();
@@ -183,6 +192,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
         return CUDA_ERROR_INVALID_CONTEXT;
     if (to == 1 || from == 1) /* the test's address that no one knows */
         return CUDA_ERROR_INVALID_VALUE;
+    early_forget();
     memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
     return CUDA_SUCCESS;
 }
@@ -229,6 +239,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 
 CUresult cuStreamSynchronize(CUstream stream) {
     (void)stream;
+    early_forget();
     return need_context();
 }
 

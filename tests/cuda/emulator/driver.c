@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cuda/driver.h"
+#include "early.h"
 #include "scheduler.h"
 
 /* Names last as long as the process, so that functions do too. */
@@ -239,27 +240,28 @@ static CUresult run(emulate_launch launch) {
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned dynamic_shared_bytes, CUstream stream,
                         void **parameters, void **extra) {
-    (void)grid_z, (void)block_y, (void)block_z, (void)stream, (void)extra;
+    (void)grid_z, (void)block_y, (void)block_z, (void)extra;
     return run((emulate_launch){.name = function->name,
                                 .kernel = function->kernel,
                                 .parameters = parameters,
                                 .grid = {grid_x, grid_y, 1},
                                 .block = block_x,
-                                .dynamic_bytes = dynamic_shared_bytes});
+                                .dynamic_bytes = dynamic_shared_bytes,
+                                .stream = stream});
 }
 
 static bool fits(unsigned blocks) {
     return blocks <= (unsigned)multiprocessors();
 }
 
-/* A kernel that may start early starts when the kernel before it is done, as on most devices. */
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra) {
     emulate_launch launch = {.name = function->name,
                              .kernel = function->kernel,
                              .parameters = parameters,
                              .grid = {config->gridDimX, config->gridDimY, 1},
                              .block = config->blockDimX,
-                             .dynamic_bytes = config->sharedMemBytes};
+                             .dynamic_bytes = config->sharedMemBytes,
+                             .stream = config->hStream};
     (void)extra;
     for (unsigned k = 0; k < config->numAttrs; k++) {
         const CUlaunchAttribute *attribute = &config->attrs[k];
@@ -267,6 +269,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
             launch.cluster = attribute->value.clusterDim.x;
         else if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
             launch.cooperative = attribute->value.cooperative;
+        else if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            launch.starts_early = attribute->value.programmaticStreamSerializationAllowed;
     }
     if (launch.cluster > MOST_CLUSTER || (launch.cluster && capability() < 90))
         return CUDA_ERROR_INVALID_VALUE;
@@ -278,7 +282,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_shared_bytes,
                                    CUstream stream, void **parameters) {
-    (void)grid_z, (void)block_y, (void)block_z, (void)stream;
+    (void)grid_z, (void)block_y, (void)block_z;
     if (!fits(grid_x * grid_y))
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     return run((emulate_launch){.name = function->name,
@@ -287,11 +291,13 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
                                 .grid = {grid_x, grid_y, 1},
                                 .block = block_x,
                                 .dynamic_bytes = dynamic_shared_bytes,
-                                .cooperative = true});
+                                .cooperative = true,
+                                .stream = stream});
 }
 
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
     (void)stream;
+    early_forget();
     for (size_t i = 0; i < count; i++)
         memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
     return CUDA_SUCCESS;
@@ -312,16 +318,19 @@ CUresult cuEventDestroy_v2(CUevent event) {
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
     (void)event, (void)stream;
+    early_forget();
     return CUDA_SUCCESS;
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     (void)flags;
+    early_forget();
     return stream && event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuEventSynchronize(CUevent event) {
     (void)event;
+    early_forget();
     return CUDA_SUCCESS;
 }
 

@@ -178,9 +178,15 @@ inline unsigned ordinal_of_block() {
     return emulate::scheduler->ordinal_of_block();
 }
 
-/* A launch is done before the next begins. */
-inline void let_next_start() {}
-inline void wait_for_last() {}
+/* A launch is done before the next begins, but with EMULATE_EARLY=1 that may not see it (early.h). */
+inline void let_next_start() {
+#if EMULATE_ARCHITECTURE >= 90
+    emulate::scheduler->let_next_start();
+#endif
+}
+inline void wait_for_last() {
+    emulate::scheduler->wait_for_last();
+}
 
 /* ---- global memory that other blocks read and write meanwhile; who reads it may be polling ---- */
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "scheduler.h"
 
+#include "early.h"
+
 #include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -210,7 +212,12 @@ static void copy_in_group(const emulate_copy *c) {
     note_copy(c);
     if (t->grouped == MOST_COPIES)
         fault("too many copies that nobody waits for");
-    t->pending->group[t->grouped++] = *c;
+    emulate_copy *const kept = &t->pending->group[t->grouped++];
+    *kept = *c;
+    if (early_is_hidden() && c->to && !c->then) { /* as early as the hardware may, so that it copies what was */
+        memcpy(c->to, c->from, c->bytes);
+        kept->bytes = 0;
+    }
 }
 
 static void let_groups_go(void) {
@@ -254,6 +261,13 @@ static const emulate_word *exchange(const char *what, emulate_word mine) {
     progress++;
     stop(AT_WARP);
     return shown;
+}
+
+/* Until all threads that are alive together wait for something. */
+static void wait_for_last(void) {
+    while (early_is_hidden())
+        give_way();
+    early_waited();
 }
 
 /* ---- clusters ---- */
@@ -307,6 +321,8 @@ static const emulate_scheduler interface = {.sync = sync_block,
                                             .at_block = at_block,
                                             .dynamic_shared = dynamic_shared,
                                             .ordinal_of_block = ordinal_of_block,
+                                            .let_next_start = early_let_next,
+                                            .wait_for_last = wait_for_last,
                                             .fault = fault,
                                             .access = access_memory,
                                             .at_gate = at_gate};
@@ -498,9 +514,18 @@ static void prepare(block *b) {
     pthread_detach(b->worker);
 }
 
+/* What the kernels before have written can be seen from here on. */
+static void reveal(void) {
+    if (!early_reveal()) {
+        say("it writes before it waits for the last kernel, where that has written");
+        failed = true;
+    }
+}
+
 static void run_together(unsigned first, unsigned count) {
     unsigned long before = progress;
     unsigned idle = 0;
+    early_hide();
     for (unsigned k = 0; k < count; k++) {
         block *b = &blocks[k];
         b->rank = k;
@@ -522,11 +547,14 @@ static void run_together(unsigned first, unsigned count) {
         }
         idle = progress == before ? idle + 1 : 0;
         before = progress;
+        if (idle)
+            reveal();
         if (alive && idle == PATIENCE && !failed) {
             say("nobody can go on");
             failed = true;
         }
     } while (alive && !failed);
+    reveal();
 }
 
 bool emulate_run(const emulate_launch *due) {
@@ -551,8 +579,14 @@ bool emulate_run(const emulate_launch *due) {
     *due->kernel->scheduler = &interface;
     *due->kernel->grid_size = due->grid;
     *due->kernel->block_size = (emulate_index){due->block, 1, 1};
+    early_begin(due->starts_early, due->stream);
     for (unsigned first = 0; first < all && !failed; first += together)
         run_together(reverse ? all - together - first : first, together);
+    if (!failed && !early_may_end()) {
+        say("it ends without waiting for the last kernel, for which the next one may wait in vain");
+        failed = true;
+    }
+    early_end();
     now = NULL;
     launch = NULL;
     pthread_mutex_unlock(&one_launch);

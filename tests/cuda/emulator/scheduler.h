@@ -46,7 +46,9 @@ typedef struct emulate_scheduler {
     void *(*at_block)(void *shared, unsigned rank); /* the same variable of one of the cluster's blocks */
     void *(*dynamic_shared)(void);
     unsigned (*ordinal_of_block)(void); /* blocks that began before; not of those that are alive together */
-    void (*fault)(const char *why);     /* ends the launch */
+    void (*let_next_start)(void);
+    void (*wait_for_last)(void);
+    void (*fault)(const char *why);                            /* ends the launch */
     void (*access)(const void *at, size_t bytes, bool writes); /* with EMULATE_RACES, before each of the kernel's */
     void (*at_gate)(const emulate_word *gate, races_event event);
 } emulate_scheduler;
@@ -68,8 +70,9 @@ typedef struct emulate_launch {
     emulate_index grid;
     unsigned block; /* threads */
     size_t dynamic_bytes;
-    bool cooperative;
+    bool cooperative, starts_early;
     unsigned cluster; /* blocks; 0: as the kernel says */
+    const void *stream;
 } emulate_launch;
 
 /* Any thread may call; launches run one after the other. False after a fault, which is printed. */
