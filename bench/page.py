@@ -151,8 +151,8 @@ def summary(library):
     for row in rows:
         groups.setdefault(group_of(row["name"]), []).append(row)
     lines = ["## The library beside the roof\n",
-             f"{len(rows)} rows of `tally bench`. {sum(map(misses, rows))} of them are below their floor, the ratio that the "
-             "project asks of itself.\nAll rows: [tally.txt](tally.txt).\n",
+             f"{len(rows)} rows of `tally bench`. {sum(map(misses, rows))} of them are below their floor, the ratio that "
+             "the project asks of itself.\nAll rows: [tally.txt](tally.txt).\n",
              "| group | rows | ratio: least, median, greatest | below the floor |", "|---|---:|---|---:|"]
     for group, members in groups.items():
         ratios = sorted(reached(r) for r in members if not is_one_call(r) and not r.get("error_occurred"))
