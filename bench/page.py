@@ -19,30 +19,33 @@ CASES = [("sum/f32", "Sum of f32"), ("max/f32", "Maximum of f32"), ("argmax/f32"
 
 HOW = """## How it was measured
 
-- **The roof** of a computation is the time of the best plain loop that reads each input byte once and writes each output
-  byte once, over the same buffers. For bytes that are only read it is a sum in eight independent vector accumulators; for
-  bytes that are read and written a copy (plain stores, streaming stores or `memcpy`); for further output a fill. The loop
-  runs on one thread or on all, whichever is faster at that size. Ratio 1.00 is that speed. Ratios a little above 1 occur,
-  because a real computation may use the memory system better than a plain loop.
+- **The roof** of a computation is the time of the best plain loop that reads each input byte once and writes each
+  output byte once, over the same buffers. For bytes that are only read, the loop is a sum in eight independent vector
+  accumulators. For bytes that are read and written, it is a copy (plain stores, streaming stores or `memcpy`). For
+  further output it is a fill. The loop runs on one thread or on all, whichever is faster at that size. Ratio 1.00 is
+  that speed. Ratios a little above 1 occur, because a real computation may use the memory system better than a plain
+  loop.
 - **Turns.** The roof and the computation alternate batch by batch within one measurement, for at least five rounds and
-  until neither gets better. The best batch of each counts. So other programs on a shared machine disturb both alike. The
-  peers are programs that live through the whole run and take turns in the same way.
-- **Data** are varied: near-normal floats, random bits for integers. Memory is touched before, in large pages if the system
-  grants them. Throughput counts each byte read or written once.
-- **The peers** are built with `-O3 -march=native`, run with their default number of threads, and compute the same numbers;
-  the runner reports results that differ. tally runs the simple calls of its header. NumPy and Eigen use one thread. OpenBLAS
-  0.3.21 has no plain sum that is right at every size and instruction set, so its sum of absolute values stands in.
-  OpenMP's scan is the `simd inscan` loop.
+  until neither gets better. The best batch of each counts. So other programs on a shared machine disturb both alike.
+  The peers are programs that live through the whole run and take turns in the same way.
+- **Data** are varied: near-normal floats, random bits for integers. Memory is touched before, in large pages if the
+  system grants them. Throughput counts each byte read or written once.
+- **The peers** are built with `-O3 -march=native`, run with their default number of threads, and compute the same
+  numbers; the runner reports results that differ. tally runs the simple calls of its header. NumPy and Eigen use one
+  thread. OpenBLAS 0.3.21 has no plain sum that is right at every size and instruction set, so its sum of absolute
+  values stands in. OpenMP's scan is the `simd inscan` loop.
 - **No figure is asserted** in a test. Absolute figures hold for one machine at one hour; quote the ratios.
 
 ## The survey
 
 *Its figures: [CPU](survey-cpu.md), CUDA on an [H100](survey-h100.md) and an [H200](survey-h200.md), Vulkan on an
-[H100](survey-vulkan-h100.md) and an [H200](survey-vulkan-h200.md).* The CPU's was measured on two idle cores. The rows above
-were chosen. `bench/survey` draws computations that nobody chose: a seed chooses operator, form, grouping, types, size,
-alignment, shape and lengths of segments. It compares every result with an oracle, times the case in turns beside the
-roof of the bytes that it must move and beside every peer that has the computation, and prints the distribution of the
-ratios by class, our time over the peers', and the worst cases with the command that repeats each.
+[H100](survey-vulkan-h100.md) and an [H200](survey-vulkan-h200.md).* The CPU's survey ran on two idle cores.
+
+The rows above were chosen. `bench/survey` draws computations at random: a seed chooses operator, form, grouping, types,
+size, alignment, shape and lengths of segments. The survey compares every result with an oracle; a page says so where a
+run compared no results. It times each case in turns with the roof of the bytes that the case must move, and with every
+peer that has the computation. It prints the distribution of the ratios by class, our time over the peers', and the
+worst cases, each with the command that repeats it.
 
     bench/survey --seed 7 --cases 160                            the CPU, beside NumPy
     bench/survey --device cuda:0 --peers libpeers.so             CUDA, beside CUB and PyTorch
@@ -53,21 +56,22 @@ ratios by class, our time over the peers', and the worst cases with the command 
     bench/surveys/page.py h100 figures.json                      figures of --json as a page with a chart
     bench/surveys/counters.py --worst 20 --figures figures.json --tally build/src/libtally.so     why the worst are slow
 
-`--bytes MIN:MAX`, `--seconds LIMIT`, `--filter TEXT`, `--json FILE` and `--check` (rightness alone) are the other options;
-`bench/surveys/cases.py` says how a case is written. It needs Python with NumPy, and `build/src/libtally.so`.
+`bench/survey --help` lists all options, and `bench/surveys/cases.py` says how a case is written. The survey needs
+Python with NumPy, and `build/src/libtally.so`.
 
-- **CPU**: the roof is that of `tally bench`, over the case's own buffers. Batches of at least 2 ms alternate, each after
-  a call that warms the caches; the best batch counts. Small calls are repeated in C, so that Python adds nothing.
-- **CUDA**: medians of the device's time between events, after the second-level cache was cleared. The roof is a kernel
-  that reads, with as many thread blocks as are fastest for the size, or the driver's copy where an eighth or more of the
-  bytes is written. A peer that takes more than three times as long as tally is timed once. Plans are compiled first, by as
-  many processes as there are cores.
-- **Vulkan**: medians of synchronous calls. With `--beside cuda:0`, the time of a sum of one element is taken off, since it
-  is what the change from CUDA costs, and CUDA's sum and copy are the roof; without it, the device's own are.
+- **CPU**: the roof is that of `tally bench`, over the case's own buffers. Batches of at least 2 ms alternate, each
+  after a call that warms the caches; the best batch counts. Small calls are repeated in C, so that Python adds nothing.
+- **CUDA**: figures are medians of the device's time between events. The second-level cache is cleared before each run.
+  The roof is a kernel that reads, with as many thread blocks as are fastest for the size. Where an eighth or more of
+  the bytes is written, the roof is the driver's copy. A peer that takes more than three times as long as tally is timed
+  once. Plans are compiled first, by as many processes as there are cores.
+- **Vulkan**: figures are medians of synchronous calls. With `--beside cuda:0`, CUDA's sum and copy are the roof. The
+  time of a sum of one element, timed in turns with each case, is then taken off, because the change from CUDA costs
+  that much. Without the option, the device's own sum and copy are the roof.
 - **Peers' types**: CUB sums in the library's default result types. CUB's signed kernels stand for unsigned types, and
   its maximum for the minimum. NumPy and PyTorch compute with their own default result types.
 
-CUB comes from any CCCL; its main branch is cloned and named with `-I`:
+CUB is a part of CCCL, of any version. For its main branch, clone it and name its folders with `-I`:
 
     nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -arch=native -I cccl/cub -I cccl/thrust -I cccl/libcudacxx/include \\
         -o libpeers.so bench/cuda/cub.cu
@@ -77,8 +81,8 @@ CUB comes from any CCCL; its main branch is cloned and named with `-I`:
     bench/run --docs
 
 builds everything into `build-bench/`, runs the peers and `tally bench`, and rewrites this folder: `peers.json`,
-`tally.json` (both in the format of Google Benchmark), `tally.txt`, `chart.svg` and this page. It reports missing peers and
-leaves them out. On Debian this command installs all of them:
+`tally.json` (both in the format of Google Benchmark), `tally.txt`, `chart.svg` and this page. It reports missing peers
+and leaves them out. On Debian this command installs all of them:
 
     apt-get install libtbb-dev libeigen3-dev libopenblas-dev pkg-config python3-numpy python3-matplotlib
 
@@ -147,8 +151,8 @@ def summary(library):
     for row in rows:
         groups.setdefault(group_of(row["name"]), []).append(row)
     lines = ["## The library beside the roof\n",
-             f"{len(rows)} rows of `tally bench`, {sum(map(misses, rows))} of them below the floor that the project asks "
-             "of itself. All rows: [tally.txt](tally.txt).\n",
+             f"{len(rows)} rows of `tally bench`. {sum(map(misses, rows))} of them are below their floor, the ratio that "
+             "the project asks of itself.\nAll rows: [tally.txt](tally.txt).\n",
              "| group | rows | ratio: least, median, greatest | below the floor |", "|---|---:|---|---:|"]
     for group, members in groups.items():
         ratios = sorted(reached(r) for r in members if not is_one_call(r) and not r.get("error_occurred"))

@@ -13,7 +13,7 @@
  *               result is ready when the stream's work is done; inputs, outputs, workspace, plan and device must exist
  *               until then. A call with a workspace of tally_plan_workspace bytes and a stream only enqueues. It
  *               allocates nothing and waits for nothing, so a stream may be captured into a graph; one of a plan with
- *               TALLY_SIZE_ON_DEVICE serves many sizes. Without a workspace the call may allocate and wait for that.
+ *               TALLY_SIZE_ON_DEVICE serves many sizes. Without a workspace the call may allocate one, and wait.
  *               TALLY_SYNCHRONOUS (NULL) runs after all work in the default stream and returns when the result is
  *               ready. To enqueue in the default stream, pass TALLY_CUDA_STREAM_LEGACY or TALLY_CUDA_STREAM_PER_THREAD.
  *   Memory      Pointers in tally_args are to memory of the device, or to other memory that it can read and write:
@@ -21,29 +21,31 @@
  *   Lists       "cuda:0,1" and "cuda:*" are several GPUs of this process, up to 16, as one device. They must be
  *               able to use each other's memory (over NVLink or PCIe), else opening fails with TALLY_NO_DEVICE.
  *               tally_alloc gives an array that lies on all of them, in equal blocks behind one address. Memory of
- *               one of the GPUs and memory of the host are taken, too. A run over at least 128 MiB a GPU has a part
- *               for each entry of the list, and the GPU that has a part's data runs it: reductions and forward
- *               scans of all values and along an axis, of every operator but USER, except exact scans of floats;
- *               and, with TALLY_SYNCHRONOUS, everything by segments and keys. Everything else runs on the GPU that
- *               has the data. Results have the same bits every run; fast ones may differ from a single GPU's.
- *               Streams are of the first GPU. Each GPU has its own workspace, so tally_plan_workspace gives 0, and
- *               the first run of a shape may allocate: run it once before a capture. A list may name a GPU twice.
- *   Kernels     are compiled for the device when a run first needs them: the first run of a plan, and the first of a
- *               shape that goes another way, takes from some tenths of a second to a few seconds more, also while a
- *               stream is captured. tally_plan_create compiles those of user operators, and one or two of exact sums
- *               and of scans of all values, which it asks how many blocks fit. They are kept for other processes in
- *               $XDG_CACHE_HOME/tally (~/.cache/tally). Up to 16 threads compile, and end before the call returns.
+ *               one of the GPUs and memory of the host may also be given. Some runs over at least 128 MiB a GPU are
+ *               cut into a part for each entry of the list, and the GPU that has a part's data runs it: reductions
+ *               and forward scans of all values and along an axis, of every operator but USER, except exact scans of
+ *               floats; and, with TALLY_SYNCHRONOUS, everything by segments and keys. All other runs take place on
+ *               the GPU that has the data. Results have the same bits every run; fast results may differ from a
+ *               single GPU's. Streams are of the first GPU. Each GPU has its own workspace, so tally_plan_workspace
+ *               gives 0, and the first run of a shape may allocate: run it once before a capture. A list may name a
+ *               GPU twice.
+ *   Kernels     are compiled for the device when a run first needs them. So the first run of a plan, and the first run
+ *               of a shape that needs other kernels, takes from some tenths of a second to a few seconds more, also
+ *               while a stream is captured. tally_plan_create compiles the kernels of user operators, and one or two
+ *               kernels of exact sums and of scans of all values, to learn how many of their blocks fit on the device.
+ *               Compiled kernels are kept for other processes in $XDG_CACHE_HOME/tally (~/.cache/tally). Up to 16
+ *               threads compile, and end before the call returns.
  *   Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
  *
  * Environment
  *   TALLY_NVRTC       the path of libnvrtc; else the system's libraries, /usr/local/cuda and Python's packages
  *   TALLY_LIBCUDA     the path of the driver's library; else libcuda.so.1
- *   TALLY_THREADS     how many threads may compile; 1: only the calling one
+ *   TALLY_THREADS     how many threads may compile; 1: only the calling thread
  *   TALLY_CACHE_DIR   another folder for kernels
  *   TALLY_CACHE       0: keep none on disk
  *   TALLY_CACHE_MIB   how large the folder may grow, 256 by default; beyond it, the least recently used files go
  *   TALLY_PREBUILT_DIR  another folder with kernels that were compiled ahead; a library that was built with
- *                     -DTALLY_CUDA_PREBUILT="80;90;100" installs those of the commonest computations
+ *                     -DTALLY_CUDA_PREBUILT="80;90;100" installs the kernels of the commonest computations
  */
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H

@@ -2,20 +2,20 @@
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
  *
- * This header is all there is: its functions are inline, so libtally knows no MPI and works with any. It needs MPI 3,
- * and uses predefined types and operations only. tally/ranks.h says how each grouping lies on the ranks and what every
- * rank receives.
+ * The functions of this header are inline, so libtally does not depend on MPI and works with any implementation. They
+ * need MPI 3, and use predefined types and operations only. tally/ranks.h says how each grouping lies on the ranks and
+ * what every rank receives.
  *
  *   tally_mpi_plan plan;
  *   tally_mpi_plan_create(device, &desc, TALLY_SPLIT_EXTENT, MPI_COMM_WORLD, &plan);   on all ranks
  *   tally_mpi_run(&plan, &args, 0);                                                    on all ranks
  *   tally_mpi_plan_destroy(&plan);                                                     on all ranks
  *
- * Data are in the device's memory, as for tally_run; what travels goes through host memory. Each rank may have another
- * device. Every call with a result gives the same one on all ranks: with another operator, type, mode, shape or version
- * on one of them, or an error in its part, all ranks get the error, and none waits for ever. What MPI itself finds goes
- * to the communicator's error handler, which ends the program unless it was changed; else it is TALLY_DEVICE_FAILED. A
- * rank that dies ends the others as MPI does. One thread at a time may use a plan. */
+ * Data are in the device's memory, as for tally_run; the words that ranks exchange go through host memory. Each rank
+ * may have another device. Every call returns the same status on all ranks. If one rank differs in operator, type,
+ * mode, shape or version, or has an error in its part, all ranks get the error, and none waits for ever. MPI's own
+ * errors go to the communicator's error handler, which ends the program by default; if the handler returns, the status
+ * is TALLY_DEVICE_FAILED. A rank that dies ends the others as MPI does. One thread at a time may use a plan. */
 #ifndef TALLY_MPI_H
 #define TALLY_MPI_H
 
@@ -97,10 +97,10 @@ static inline tally_status tally_mpi_run(tally_mpi_plan *plan, const tally_args 
     }
 }
 
-/* The same with a request. tally_mpi_start computes what comes before the first exchange, and starts that. Then
+/* The same with a request. tally_mpi_start computes up to the first exchange, and starts this exchange. Then
  * tally_mpi_test goes on as far as it can without waiting, and sets *done to 1 at the end; tally_mpi_wait waits for the
- * end. args and what they point to must stay until then, and a plan has one run at a time. Several plans may be under
- * way at once, in the same order on all ranks. */
+ * end. args, and the memory that they point to, must stay until then. A plan has one run at a time. Several plans may
+ * run at once, in the same order on all ranks. */
 static inline tally_status tally_mpi_go_on(tally_mpi_plan *plan, int *done) {
     tally_exchange e;
     const tally_status status = tally_rank_next(plan->ranks, &e);
@@ -151,8 +151,8 @@ static inline void tally_mpi_plan_destroy(tally_mpi_plan *plan) {
     plan->comm = MPI_COMM_NULL;
 }
 
-/* Collective: makes the plans of all ranks, on a communicator of their own, or gives all ranks the error of one. The
- * device must outlive the plan. After an error there is nothing to destroy. */
+/* Collective: makes the plans of all ranks, on a communicator of their own. If one rank has an error, all ranks get an
+ * error. The device must outlive the plan. After an error there is nothing to destroy. */
 static inline tally_status tally_mpi_plan_create(tally_device *device, const tally_desc *desc, tally_split split,
                                                  MPI_Comm comm, tally_mpi_plan *plan) {
     tally_rank_options options = {sizeof options, 0, 1, split, TALLY_RANK_HAS_EXSCAN};

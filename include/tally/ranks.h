@@ -1,12 +1,12 @@
-/* tally on ranks: computations over an input that lies in parts, for whoever carries data between processes, machines
- * or devices.
+/* tally on ranks: computations over an input that lies in parts, for programs that carry data between processes,
+ * machines or devices by their own means.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
  *
  * Programs with MPI need only tally/mpi.h, which is made of these calls. This header is for other engines. The input
- * lies in parts on ranks 0, 1, ... whose order is the order of the elements; parts may have any length, also none. A
- * rank plan is one rank's side of a computation. It computes what a rank can compute alone, and says which exchange of
- * int64s it needs next. It never sends anything itself:
+ * lies in parts on ranks 0, 1, ... The order of the ranks is the order of the elements. Parts may have any length, and
+ * may be empty. A rank plan is one rank's side of a computation. It computes what a rank can compute alone, and says
+ * which exchange of int64s it needs next. It never sends anything itself:
  *
  *   tally_rank_begin(plan, &args, 0, TALLY_SYNCHRONOUS);
  *   while ((status = tally_rank_next(plan, &exchange)) == TALLY_OK && exchange.kind != TALLY_EXCHANGE_DONE)
@@ -21,19 +21,19 @@
  *               the same on all ranks, and all of them receive the outer x inner results. With TALLY_SPLIT_OTHER
  *               another dimension is cut: each rank has the results of its part, and no data travel.
  *   SEGMENTS    Offsets, groups and results are this rank's, and offsets count from its x[0]. With
- *               TALLY_RANK_CONTINUES, the rank's first segment is the rest of the last segment of the ranks before. Its
- *               result is that of the whole segment, on every rank that has a part of it.
- *   KEYS        Runs go on where the next rank's first key equals a rank's last. A run is reported by the rank where
- *               it begins, so that all ranks' results, one after another, are those of one rank.
+ *               TALLY_RANK_CONTINUES, the rank's first segment is the rest of the last segment of the ranks before.
+ *               Every rank that has a part of a segment receives the result of the whole segment.
+ *   KEYS        A run goes on in the next rank if that rank's first key equals this rank's last key. The rank where a
+ *               run begins reports it. So all ranks' results, one after another, are what one rank would give.
  *   LABELS      Groups are the same on all ranks, and so are the results. Labels and x are the rank's own.
  *
  * Exact results have the same bits for any number of ranks and any parts. Fast results have the same bits every time
- * for the same parts. Every operator that has words (docs/words.md) is taken: all but USER; neither argmin and argmax
- * by LABELS nor their reverse scans; TALLY_SKIP_NAN only for reductions that have a value of nothing; sizes on the
- * device never. A scan goes on from the ranks before where the data are: on the CPU; on CUDA if it is forward, but in a
- * stream not exact sums of floats; on Vulkan, and for reverse scans on CUDA, if it is of ALL_VALUES, of an operator
- * with an initial value and not an exact sum of floats. Elsewhere the host scans the rank's part, or by SEGMENTS and
- * KEYS the part of its first (reverse: last) group. */
+ * for the same parts. Rank plans take every operator that has words (docs/words.md). They do not take USER, argmin and
+ * argmax by LABELS or in reverse scans, nor sizes on the device. They take TALLY_SKIP_NAN only for reductions that have
+ * a value of nothing. A scan goes on from the ranks before on the device in these cases: on the CPU always; on CUDA if
+ * it is forward, except exact sums of floats in a stream; for reverse scans on CUDA, and on Vulkan, if it is of
+ * ALL_VALUES, of an operator with an initial value, and not an exact sum of floats. In all other cases the host scans
+ * the rank's part; by SEGMENTS and KEYS only the part of its first (reverse: last) group. */
 #ifndef TALLY_RANKS_H
 #define TALLY_RANKS_H
 
@@ -51,10 +51,10 @@ typedef enum tally_split {
 enum {
     /* tally_rank_options.flags: the engine can do SUM_BEFORE and MAX_BEFORE. */
     TALLY_RANK_HAS_EXSCAN = 1u << 0,
-    /* What is exchanged lies in the device's memory. Otherwise it is in host memory, and is copied. */
+    /* The words that are exchanged lie in the device's memory. Otherwise they are copied to and from host memory. */
     TALLY_RANK_DEVICE_WORDS = 1u << 1,
-    /* Only data are exchanged. An error then returns on its own rank, without another exchange, and the caller answers
-     * for equal shapes. This is for runs that are enqueued into streams. */
+    /* Ranks exchange data only, without agreeing first. An error then returns on its own rank alone, and the caller
+     * must see to equal shapes. This is for runs that are enqueued into streams. */
     TALLY_RANK_TRUSTED = 1u << 2
 };
 
@@ -79,8 +79,8 @@ typedef enum tally_exchange_kind {
     TALLY_EXCHANGE_GATHER      /* all ranks' words one after another, to every rank */
 } tally_exchange_kind;
 
-/* 'send' has 'words' words, and 'receive' has room for as many, for GATHER for ranks x words. But for GATHER the two
- * are the same memory. It is the plan's until its next call. words is at most 2^28. */
+/* 'send' has 'words' words, at most 2^28. 'receive' has room for as many, or for GATHER for ranks x words. Except for
+ * GATHER both are the same memory. The memory is the plan's, and valid until the next call with the plan. */
 typedef struct tally_exchange {
     tally_exchange_kind kind;
     const int64_t *send;
@@ -90,28 +90,29 @@ typedef struct tally_exchange {
 
 typedef struct tally_rank_plan tally_rank_plan;
 
-/* Makes this rank's plan. A description that the device does not take is an error that all ranks must hear of, so it
- * comes from the first tally_rank_next. The device must outlive the plan. TALLY_INVALID_ARGUMENT for NULL, a wrong
- * struct_size, an unknown split or flag, and a rank that is not below ranks; TALLY_OUT_OF_MEMORY. */
+/* Makes this rank's plan. If the device does not take the descriptor, the first tally_rank_next returns the error, so
+ * that all ranks receive it. The device must outlive the plan. TALLY_INVALID_ARGUMENT for NULL, a wrong struct_size, an
+ * unknown split or flag, and a rank that is not below ranks; TALLY_OUT_OF_MEMORY. */
 TALLY_API tally_status tally_rank_plan_create(tally_device *device, const tally_desc *desc,
                                               const tally_rank_options *options, tally_rank_plan **plan);
 TALLY_API void tally_rank_plan_destroy(tally_rank_plan *plan);
 
-/* Begins a run over the ranks' parts, or begins again after a run that was given up. args are read until the run ends.
- * With args NULL the ranks only compare their descriptions. The stream is that of tally_run, for runs of ALL_VALUES,
- * AXIS and LABELS with TALLY_RANK_DEVICE_WORDS and TALLY_RANK_TRUSTED; else TALLY_SYNCHRONOUS. */
+/* Begins a run over the ranks' parts, also after a run that did not reach its end. args must stay valid until the run
+ * ends. With args NULL the ranks only compare their descriptors. The stream is as for tally_run with
+ * TALLY_RANK_DEVICE_WORDS and TALLY_RANK_TRUSTED, for runs of ALL_VALUES, AXIS and LABELS; else it is
+ * TALLY_SYNCHRONOUS. */
 TALLY_API void tally_rank_begin(tally_rank_plan *plan, const tally_args *args, unsigned flags, tally_stream stream);
 
 /* Computes up to the next exchange, which the engine then does. Errors are those of tally_run on any rank, with the
  * rank's number in the message, and TALLY_INVALID_ARGUMENT if ranks differ in operator, types, mode, shape or version.
- * All ranks get the same error, before any of them goes on; outputs may then have been written. Only a device that
- * fails after the last exchange is an error of its own rank alone. */
+ * All ranks get the same error, before any of them goes on. Outputs may then have been written. Only if a device fails
+ * after the last exchange, its own rank alone gets the error. */
 TALLY_API tally_status tally_rank_next(tally_rank_plan *plan, tally_exchange *exchange);
 
-/* This rank cannot take part in the run that it has begun, because the caller has no arguments for it: instead of a
- * hang all ranks get this status and text, with the rank's number. Called once between tally_rank_begin, which may then
- * have NULL for args, and the first tally_rank_next. The description may be another than the others' as well.
- * TALLY_INVALID_ARGUMENT for NULL and a status that is none or TALLY_OK. */
+/* For a rank that has begun a run and has no arguments for it. Instead of hanging, all ranks get this status and text,
+ * with the rank's number. Call it once, between tally_rank_begin, whose args may then be NULL, and the first
+ * tally_rank_next. The rank's descriptor may differ from the others' as well. TALLY_INVALID_ARGUMENT for NULL, and for
+ * a 'reason' that is TALLY_OK or not a status. */
 TALLY_API tally_status tally_rank_refuse(tally_rank_plan *plan, tally_status reason, const char *text);
 
 /* The engine failed: ends the run and returns TALLY_DEVICE_FAILED with this text. */

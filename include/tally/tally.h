@@ -2,8 +2,9 @@
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
  *
- * This header is the manual. It is plain C11 (and C++17). Programs that use CUDA or Vulkan themselves also take
- * tally/cuda.h or tally/vulkan.h, and those whose input lies on many ranks tally/mpi.h, tally/nccl.h or tally/ranks.h.
+ * This header is the manual. It is plain C11 (and C++17). Programs that use CUDA or Vulkan themselves also need
+ * tally/cuda.h or tally/vulkan.h. Programs whose input lies on many ranks also need tally/mpi.h, tally/nccl.h or
+ * tally/ranks.h.
  *
  *   1. Names           status, data types, operators, forms, groupings, modes
  *   2. Simple layer    host memory, the CPU, one call
@@ -15,10 +16,10 @@
  *   8. Errors          what went wrong, where, and what to do
  *
  * Rules that hold everywhere
- *   - A call that can fail returns a tally_status. If it is not TALLY_OK, the outputs are untouched (the two exceptions
- *     are TALLY_CHECK_WHILE_RUNNING and tally_push) and tally_last_error() says why.
+ *   - A call that can fail returns a tally_status. If it is not TALLY_OK, tally_last_error() says why and the outputs
+ *     are untouched. There are three exceptions: TALLY_CHECK_WHILE_RUNNING, tally_push, and runs over ranks.
  *   - Outputs come last. Every destroy, close and free accepts NULL.
- *   - A device may be used from any number of threads at once; a plan or an accumulator by one thread at a time.
+ *   - Any number of threads may use a device at once. Only one thread at a time may use a plan or an accumulator.
  *   - The library prints nothing, starts no thread before the first call that needs one, and leaves the caller's
  *     floating-point environment as it found it. Its threads block signals.
  *   - After fork, a child may use the simple layer and the CPU's devices and plans, which start new threads there. Only
@@ -26,12 +27,12 @@
  *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.
  *   - A call on the CPU takes at most 256 KiB of the calling thread's stack.
  *   - Exact min, max and minmax are the minimum and maximum of IEEE 754-2019, with -0 below +0. In fast mode the sign
- *     of a zero that is the extreme may depend on the device.
- *   - A NaN of exact mode, and one that is a mean, norm2, var, std, skewness, kurtosis or logsumexp, has no sign and no
- *     payload. Its bits are 0x7e00 (f16), 0x7fc0 (bf16), 0x7fc00000 (f32), 0x7ff8000000000000 (f64).
+ *     of a zero that is a minimum or maximum may depend on the device.
+ *   - A NaN of exact mode has no sign and no payload; nor has a NaN that is a mean, norm2, var, std, skewness, kurtosis
+ *     or logsumexp. Its bits are 0x7e00 (f16), 0x7fc0 (bf16), 0x7fc00000 (f32), 0x7ff8000000000000 (f64).
  *   - Where this manual is silent, results are NumPy's: NaN propagates through min and max, argmin takes the first of
- *     equals, the sum of nothing is 0, the minimum of nothing is an error.
- */
+ *     equals, the sum of no elements is 0, and the minimum of no elements is an error. 'Nothing' below means no
+ *     elements. */
 #ifndef TALLY_TALLY_H
 #define TALLY_TALLY_H
 
@@ -57,7 +58,7 @@ extern "C" {
 typedef enum tally_status {
     TALLY_OK = 0,
     TALLY_INVALID_ARGUMENT = 1, /* a NULL, a name, a size or a combination that no device could accept */
-    TALLY_UNSUPPORTED = 2,      /* meaningful or not, this device or operator does not do it; the message says why */
+    TALLY_UNSUPPORTED = 2,      /* this device or operator does not do it; the message says why */
     TALLY_OUT_OF_MEMORY = 3,    /* the device stays usable */
     TALLY_OUTPUT_TOO_SMALL = 4, /* the message gives the size that is needed */
     TALLY_EMPTY = 5,            /* a minimum, maximum, argmin, argmax or minmax of nothing */
@@ -119,8 +120,8 @@ typedef enum tally_op {
 
 typedef enum tally_form {
     TALLY_REDUCE = 0,     /* one result per group */
-    TALLY_INCLUSIVE_SCAN, /* out[i] combines the group's elements up to and with i */
-    TALLY_EXCLUSIVE_SCAN, /* up to and without i; the first of a group is the identity (or 'initial') */
+    TALLY_INCLUSIVE_SCAN, /* out[i] combines the group's elements up to and including i */
+    TALLY_EXCLUSIVE_SCAN, /* out[i] combines those before i; a group's first result is the identity (or 'initial') */
     TALLY_FORM_COUNT
 } tally_form;
 
@@ -128,7 +129,7 @@ typedef enum tally_form {
 typedef enum tally_grouping {
     TALLY_ALL_VALUES = 0, /* everything: one group */
     TALLY_AXIS,           /* an array of outer x extent x inner elements, in C order, along its middle axis */
-    TALLY_SEGMENTS,       /* group i is elements offsets[i] .. offsets[i + 1] - 1; may be empty, of any skew */
+    TALLY_SEGMENTS,       /* group i is elements offsets[i] .. offsets[i + 1] - 1; may be empty, and of any length */
     TALLY_KEYS,           /* a group is a run of equal neighbouring keys */
     TALLY_LABELS,         /* group g is the elements whose label is g, in any places; may be empty; REDUCE only */
     TALLY_GROUPING_COUNT
@@ -136,14 +137,14 @@ typedef enum tally_grouping {
 
 typedef enum tally_mode {
     TALLY_FAST = 0, /* the same bits every run on the same device, for any number of threads */
-    TALLY_EXACT,    /* rounded once from the infinitely precise result: the same bits on every device. So is each result
-                       of a scan, from its own prefix. Integer sums wrap as in TALLY_FAST, but those inside a
-                       mean, norm2, var or std of integers do not */
+    TALLY_EXACT,    /* rounded once from the infinitely precise result: the same bits on every device. Each result of a
+                       scan is rounded once from its own exact prefix. Integer sums wrap as in TALLY_FAST, but the sums
+                       inside a mean, norm2, var or std of integers do not */
     TALLY_MODE_COUNT
 } tally_mode;
 
 /* A name is the enumerator in lower case without its prefix: "sum", "count_nonzero", "bf16", "axis", "inclusive_scan".
- * Returns NULL for a value that is no enumerator. The strings are static. */
+ * The result is NULL for a value that is not an enumerator. The strings are static. */
 TALLY_API const char *tally_op_name(tally_op op);
 TALLY_API const char *tally_dtype_name(tally_dtype dtype);
 TALLY_API const char *tally_form_name(tally_form form);
@@ -151,15 +152,15 @@ TALLY_API const char *tally_grouping_name(tally_grouping grouping);
 TALLY_API const char *tally_mode_name(tally_mode mode);
 TALLY_API const char *tally_op_summary(tally_op op); /* one line for people */
 
-/* From a name; TALLY_INVALID_ARGUMENT names the nearest known one, if one is near. NumPy's names ("float32") work for
- * types. */
+/* The value of a name. For an unknown name the status is TALLY_INVALID_ARGUMENT, and the message gives the nearest
+ * known name, if there is a near one. NumPy's names ("float32") work for types. */
 TALLY_API tally_status tally_op_from_name(const char *name, tally_op *op);
 TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype);
 
 /* The default output type of an operator. */
 typedef enum tally_result_rule {
     TALLY_RESULT_SAME = 0,      /* the input's type */
-    TALLY_RESULT_WIDE,          /* i64 or u64 for integers, f64 where they accumulate in it; else the input's type */
+    TALLY_RESULT_WIDE,          /* i64 or u64 for integers, f64 if desc.acc is f64; for floats the input's type */
     TALLY_RESULT_WIDE_UNSIGNED, /* likewise, but u64 for all integers */
     TALLY_RESULT_UNSIGNED,      /* the input's type, unsigned for integers */
     TALLY_RESULT_FLOAT,         /* f64 for integers, else the input's type */
@@ -170,13 +171,13 @@ typedef enum tally_result_rule {
 /* What TALLY_EXACT does for an operator. */
 typedef enum tally_exactness {
     TALLY_EXACT_ALWAYS = 0, /* nothing: the operator never rounds */
-    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once. Of floats, scans other than those of SUM are
-                               TALLY_UNSUPPORTED */
+    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once. Scans of floats are TALLY_UNSUPPORTED, except
+                               those of SUM */
     TALLY_EXACT_INTEGERS,   /* nothing for integers, which never round; floats are TALLY_UNSUPPORTED */
-    TALLY_EXACT_NEVER       /* is TALLY_UNSUPPORTED */
+    TALLY_EXACT_NEVER       /* exact mode is TALLY_UNSUPPORTED */
 } tally_exactness;
 
-/* What an operator is like, on every device. The ints that answer a question are 0 or 1. */
+/* What an operator is like, the same on every device. The ints that answer a question are 0 or 1. */
 typedef struct tally_traits {
     size_t struct_size; /* set by the caller to sizeof(tally_traits) before the call */
     tally_result_rule result;
@@ -192,26 +193,26 @@ typedef struct tally_traits {
     int has_index;          /* the result is an element's index in its group */
 } tally_traits;
 
-/* TALLY_UNSUPPORTED for USER; TALLY_INVALID_ARGUMENT for no operator, NULL and a wrong struct_size. */
+/* TALLY_UNSUPPORTED for USER; TALLY_INVALID_ARGUMENT for an unknown operator, NULL and a wrong struct_size. */
 TALLY_API tally_status tally_op_traits(tally_op op, tally_traits *traits);
 
 /* What an element type is like. */
 typedef struct tally_type_traits {
     size_t struct_size; /* set by the caller to sizeof(tally_type_traits) before the call */
     size_t bytes;
-    int is_float;           /* 0 or 1 */
-    int is_signed;          /* 1 for floats */
-    int precision;          /* of floats: bits of the significand, the leading one included. The others but the sign are
-                             * the exponent's, as in IEEE 754. 0 of integers */
+    int is_float;  /* 0 or 1 */
+    int is_signed; /* 1 for floats */
+    int precision; /* floats: bits of the significand, with the leading one; the rest are sign and exponent, as in IEEE
+                      754. Integers: 0 */
     const char *numpy_name; /* "float32" */
     const char *npy_code;   /* in the header of NumPy's files, "f4"; "V2" for bf16, which NumPy does not have */
 } tally_type_traits;
 
-/* TALLY_INVALID_ARGUMENT for TALLY_DEFAULT, values that are no type, NULL and a wrong struct_size. The strings are
+/* TALLY_INVALID_ARGUMENT for TALLY_DEFAULT, values that are not a type, NULL and a wrong struct_size. The strings are
  * static. */
 TALLY_API tally_status tally_dtype_traits(tally_dtype dtype, tally_type_traits *traits);
 
-TALLY_API size_t tally_dtype_size(tally_dtype dtype); /* bytes; 0 for TALLY_DEFAULT and values that are no type */
+TALLY_API size_t tally_dtype_size(tally_dtype dtype); /* bytes; 0 for TALLY_DEFAULT and other values */
 
 /* "0.1.0": the version of the library that runs. */
 TALLY_API const char *tally_version(void);
@@ -268,7 +269,7 @@ typedef struct tally_device tally_device;
 
 /* Opens a device by its spec:
  *
- *   auto              the first GPU that can be opened, else cpu
+ *   auto              the first of these that opens: cuda:0; vulkan:0, if it is a GPU; cpu
  *   cuda, cuda:1      an NVIDIA GPU by its number; cuda is cuda:0 (more in tally/cuda.h)
  *   cuda:0,1  cuda:*  several NVIDIA GPUs, or all, as one device
  *   vulkan, vulkan:1  a Vulkan device by its number, GPUs first; vulkan is vulkan:0 (more in tally/vulkan.h)
@@ -276,9 +277,9 @@ typedef struct tally_device tally_device;
  *   cpu:avx2          this instruction set or an error; also baseline, avx512
  *   cpu:threads=4     this number of threads; may follow an instruction set: cpu:avx2:threads=4
  *
- * The environment fills in what a spec leaves open: TALLY_CPU (an instruction set), TALLY_THREADS.
- * TALLY_NO_DEVICE if the machine has no such device or lacks a library that it needs; TALLY_INVALID_ARGUMENT for a
- * malformed spec; TALLY_OUT_OF_MEMORY. Destroy a device's plans before you close it. */
+ * The environment fills in what a spec leaves open: TALLY_CPU (an instruction set), TALLY_THREADS. Errors:
+ * TALLY_NO_DEVICE if the machine has no such device or lacks a library that the device needs; TALLY_INVALID_ARGUMENT
+ * for a malformed spec; TALLY_OUT_OF_MEMORY. Destroy a device's plans before you close it. */
 TALLY_API tally_status tally_open(const char *spec, tally_device **device);
 TALLY_API void tally_close(tally_device *device);
 
@@ -290,8 +291,8 @@ typedef struct tally_device_info {
     uint64_t memory_bytes; /* physical memory of the host or the GPU; 0 if unknown */
 } tally_device_info;
 
-/* Describes an open device; or device number 'index' of this machine, counted over all back ends from 0, without
- * opening it (TALLY_NO_DEVICE past the last). */
+/* tally_device_describe describes an open device. tally_device_at describes device number 'index' of this machine
+ * without opening it, counted over all back ends from 0 (TALLY_NO_DEVICE past the last). */
 TALLY_API tally_status tally_device_describe(const tally_device *device, tally_device_info *info);
 TALLY_API tally_status tally_device_at(size_t index, tally_device_info *info);
 
@@ -307,13 +308,13 @@ TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *fr
 
 /* A user's own operator: a monoid over accumulators of acc_bytes bytes, with a way in and a way out. combine must be
  * associative and identity neutral for it. combine need not commute, because tally never reorders elements (a reverse
- * scan combines them in the order in which it meets them); set 'commutes' if it does, since tally is faster then.
+ * scan combines them in the order in which it meets them). If it commutes, set 'commutes': tally is then faster.
  * 'index' counts elements from the group's first (LABELS: from x's).
  *
  * The operator is given as five texts, which every device takes, or as four functions, which the CPU calls for each
- * element; or as both: then the CPU calls the functions and GPUs compile the texts. The texts are in a subset of C that
- * tally_plan(3) describes. The functions may be called from several threads at once and see accumulators aligned to 16
- * bytes. What is not given is NULL. */
+ * element. If both are given, the CPU calls the functions and GPUs compile the texts. The texts are in a subset of C
+ * that tally_plan(3) describes. The functions may be called from several threads at once and see accumulators aligned
+ * to 16 bytes. What is not given is NULL. */
 typedef struct tally_user_op {
     size_t struct_size;                                                             /* sizeof(tally_user_op) */
     const char *name;                                                               /* for messages; may be NULL */
@@ -340,20 +341,20 @@ enum {
     /* LABELS: leave out the elements whose label is outside of 0 .. groups - 1, such as -1. Without it they are
      * TALLY_BAD_LABELS. */
     TALLY_SKIP_BAD_LABELS = 1u << 2,
-    /* Floats: leave out NaNs, as NumPy's nansum and nanvar do; DOT leaves out pairs of which one is NaN. They are not
-     * counted: a mean divides by the number of the others, var by that less ddof. Indices still count all elements.
-     * Nothing is TALLY_EMPTY: what has no other element gives what the operator gives for nothing and, where that is an
-     * error, NaN (MIN, MAX, MINMAX) or the index -1 (ARGMIN, ARGMAX). In a scan, a NaN's result is the value of the
-     * others so far, which starts from the identity, as NumPy's nancumsum does; exact scans take NaN for +0.
-     * COUNT_NONZERO without the flag, less COUNT_NONZERO with it, is the number of NaNs. Integers have none, and the
-     * flag does nothing. TALLY_UNSUPPORTED for USER, whose lift sees NaNs, for the words of ARGMIN and ARGMAX, and
-     * over ranks for scans; TALLY_INVALID_ARGUMENT with TALLY_WORDS_IN. tally_resume does not take it. */
+    /* Floats: leave out NaNs, as NumPy's nansum and nanvar do; DOT leaves out pairs with a NaN. NaNs do not count: a
+     * mean divides by the number of the other elements, and var by that number less ddof. Indices still count all
+     * elements. No result is TALLY_EMPTY. A group without other elements gives the operator's value of nothing or,
+     * where that is an error, NaN (MIN, MAX, MINMAX) or the index -1 (ARGMIN, ARGMAX). In a scan, a NaN's result is the
+     * value of the other elements so far, which starts from the identity, as NumPy's nancumsum does; exact scans treat
+     * NaN as +0. COUNT_NONZERO without the flag, less COUNT_NONZERO with it, is the number of NaNs. The flag does
+     * nothing for integers. TALLY_UNSUPPORTED for USER, whose lift sees NaNs, for the words of ARGMIN and ARGMAX, and
+     * over ranks for scans; TALLY_INVALID_ARGUMENT with TALLY_WORDS_IN. tally_resume refuses plans with the flag. */
     TALLY_SKIP_NAN = 1u << 3,
     /* REDUCE: the elements of x, or the results, are states in words (see 7). */
     TALLY_WORDS_IN = 1u << 4,
     TALLY_WORDS_OUT = 1u << 5,
-    /* ALL_VALUES, KEYS, LABELS: the number of elements, AXIS: the extent, SEGMENTS: the number of segments, is read
-     * from the device's memory when a run executes (tally_run_sized). */
+    /* A number is read from the device's memory when a run executes (tally_run_sized): the number of elements
+     * (ALL_VALUES, KEYS, LABELS), the extent (AXIS) or the number of segments (SEGMENTS). */
     TALLY_SIZE_ON_DEVICE = 1u << 6
 };
 
@@ -367,10 +368,10 @@ typedef struct tally_desc {
     tally_dtype in;    /* required */
     tally_dtype acc;   /* TALLY_DEFAULT; or, in fast mode, TALLY_F64 for operators that round (docs/guide.md) */
     tally_dtype out;   /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
-    tally_dtype index; /* SEGMENTS: of offsets, KEYS: of keys, LABELS: of labels. TALLY_DEFAULT is i64; offsets: i32
-                          i64 u32 u64; labels: i32 i64 u8 u16 u32 */
+    tally_dtype index; /* the type of offsets (i32 i64 u32 u64), of keys (any) or of labels (i32 i64 u8 u16 u32).
+                          TALLY_DEFAULT is i64 */
     unsigned flags;    /* of the enumeration above */
-    int ddof;          /* var, std: divide by n - ddof; skewness, kurtosis: unbiased if > 0; at least 0; 0 for others */
+    int ddof;          /* at least 0. var, std: divide by n - ddof; skewness, kurtosis: unbiased if > 0; others: 0 */
     const tally_user_op *user; /* TALLY_USER: copied by tally_plan_create */
 } tally_desc;
 
@@ -398,7 +399,7 @@ typedef struct tally_shape {
  *   scans                one per element; elements in no segment keep what was in 'out'
  *
  * minmax writes two elements per result. out_bytes and keys_out_bytes are the sizes of the buffers. If a buffer is too
- * small for the runs of KEYS, the call returns TALLY_OUTPUT_TOO_SMALL with the number of runs in *count and writes
+ * small for the runs of KEYS, the call returns TALLY_OUTPUT_TOO_SMALL, writes the number of runs to *count, and writes
  * nothing else. A scan may run in place (out == x) when input and output elements have the same size; other overlaps of
  * outputs with inputs are errors or undefined. */
 typedef struct tally_args {
@@ -408,10 +409,10 @@ typedef struct tally_args {
     const void *y;       /* DOT: the second input, of the same type and shape */
     const void *offsets; /* SEGMENTS: groups + 1 offsets into x */
     const void *keys;    /* KEYS: one key per element; keys are equal when their bits are */
-    const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min,
-                            max, band, bor, bxor. TALLY_UNSUPPORTED where the accumulator's type (desc.acc) does not
-                            hold every value of the output's: the maximum of u8 with an i64 to start from. An
-                            exact sum of floats holds any */
+    const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min, max,
+                            band, bor, bxor. TALLY_UNSUPPORTED where the accumulator's type (desc.acc) does not hold
+                            every value of the output's type: the maximum of u8 with an i64 to start from. An exact sum
+                            of floats holds every value */
     void *out;
     size_t out_bytes;
     void *keys_out;
@@ -432,20 +433,20 @@ typedef struct tally_plan tally_plan;
 typedef void *tally_stream;
 #define TALLY_SYNCHRONOUS ((tally_stream)0)
 
-/* Checks a descriptor and makes it ready for a device; a GPU may compile kernels here, and in a run. The descriptor and
- * the user operator are copied. The device must outlive the plan. TALLY_INVALID_ARGUMENT for a field with an unknown
- * value, and for a user operator's text that does not compile, with the compiler's message; TALLY_UNSUPPORTED for a
- * combination that the device does not have, with the reason; TALLY_OUT_OF_MEMORY; TALLY_DEVICE_FAILED. */
+/* Checks a descriptor and makes it ready for a device. A GPU may compile kernels here, and in a run. The plan copies
+ * the descriptor and the user operator. The device must outlive the plan. TALLY_INVALID_ARGUMENT for a field with an
+ * unknown value, and for a user operator's text that does not compile, with the compiler's message; TALLY_UNSUPPORTED
+ * for a combination that the device does not have, with the reason; TALLY_OUT_OF_MEMORY; TALLY_DEVICE_FAILED. */
 TALLY_API tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan);
 TALLY_API void tally_plan_destroy(tally_plan *plan);
 
-/* Asks whether tally_plan_create would accept a description, without making a plan: no kernel is compiled, so a user
- * operator's texts are not looked into. With device NULL: whether any device could. Returns TALLY_OK if so, else the
- * status that tally_plan_create would return, with the reason in tally_last_error. */
+/* Asks whether tally_plan_create would accept a descriptor, or with device NULL whether any device could. Returns
+ * TALLY_OK if so, else the status that tally_plan_create would return, with the reason in tally_last_error. No kernel
+ * is compiled, so errors in a user operator's texts are not found. */
 TALLY_API tally_status tally_supports(tally_device *device, const tally_desc *desc);
 
-/* The descriptor with every default filled in (desc->user points into the plan), and the number of output elements a
- * result has (2 for minmax). Either may be NULL. */
+/* The descriptor with every default filled in (desc->user points into the plan), and the number of output elements per
+ * result (2 for minmax). Either may be NULL. */
 TALLY_API tally_status tally_plan_describe(const tally_plan *plan, tally_desc *desc, size_t *elements_per_result);
 
 /* Bytes of workspace for runs of this shape; 0 when none is needed (always so on the CPU). A shape that no input can
@@ -467,21 +468,21 @@ typedef struct tally_sizes {
     const uint64_t *groups; /* SEGMENTS: the number of segments, at most args.shape.groups; else NULL */
 } tally_sizes;
 
-/* Runs a plan with TALLY_SIZE_ON_DEVICE, whose size an earlier kernel of the stream may still have to write. The host
- * does not wait for it, so a captured CUDA graph serves inputs of any size up to args.shape. The work is cut for that
- * shape; elements past the size are neither read nor written. The elements of segments end at the last one's offset.
- * Fast results may therefore differ in their last bits from those of tally_run, but they have the same bits every run.
- * An AXIS of that extent is an array as tally_run takes one: its slabs lie side by side. extent and groups are aligned
- * to 8 bytes.
+/* Runs a plan with TALLY_SIZE_ON_DEVICE. An earlier kernel of the stream may still have to write the size. The host
+ * does not wait for it, so a captured CUDA graph serves inputs of any size up to args.shape. Elements past the size are
+ * neither read nor written; with SEGMENTS the elements end at the last segment's last offset. The work is cut for
+ * args.shape, so fast results may differ in their last bits from those of tally_run, but they have the same bits every
+ * run. An AXIS of the smaller extent lies in memory as for tally_run: its slabs are side by side. extent and groups are
+ * aligned to 8 bytes.
  *
- * If the size passes that of args.shape, or is 0 where the operator has no value of nothing, the outputs are untouched
- * and *status is TALLY_INVALID_ARGUMENT or TALLY_EMPTY; so are they with TALLY_BAD_OFFSETS, TALLY_BAD_LABELS,
- * TALLY_EMPTY of a group and TALLY_OUTPUT_TOO_SMALL. Without a stream the call returns that, too. Other errors are
- * those of tally_run; TALLY_INVALID_ARGUMENT for a plan without the flag, as tally_run returns for one with it. There
- * are no pieces of such plans, and no words. Such plans are for the CPU, where the device's memory is the host's, for
- * CUDA, where several GPUs leave them to the first, and for Vulkan without a stream, where the host reads the size.
- * (tally_vulkan_record reads the number of ALL_VALUES from the device, with a plan without the flag.) The groups of
- * LABELS are as many as args.shape has. */
+ * The outputs are untouched and *status is an error if the size is larger than args.shape's (TALLY_INVALID_ARGUMENT) or
+ * is 0 where the operator has no value of nothing (TALLY_EMPTY). The same holds for TALLY_BAD_OFFSETS,
+ * TALLY_BAD_LABELS, TALLY_EMPTY of a group and TALLY_OUTPUT_TOO_SMALL. Without a stream the call returns the error,
+ * too. Other errors are those of tally_run. TALLY_INVALID_ARGUMENT for a plan without the flag; tally_run returns it
+ * for a plan with the flag. Such plans take neither pieces nor words. LABELS have as many groups as args.shape says.
+ * The CPU reads the size from its own memory. On CUDA a list of several GPUs runs such a plan on the first. On Vulkan
+ * the host reads the size, so there is no stream. (tally_vulkan_record reads the number of ALL_VALUES from the device,
+ * with a plan without the flag.) */
 TALLY_API tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
                                        tally_stream stream);
 
@@ -491,33 +492,34 @@ TALLY_API tally_status tally_run_sized(tally_plan *plan, const tally_args *args,
  * ALL_VALUES and for AXIS with outer = 1. A reduction's push uses x and y only, and tally_finish writes the result. A
  * scan's push also writes the piece's part of the output, and tally_finish only resets. Indices count from the
  * first piece. inner may not change between the pieces. 'initial' counts in the first piece only, also after
- * tally_resume. Pieces of a reverse scan come from the last to the first, for all but argmin, argmax and USER; on GPUs
- * they pass through the host. Float results of TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not.
- * If a push fails, the earlier pieces still count. tally_finish leaves the plan ready for a new input; so does
- * tally_reset, without a result. Errors are those of tally_run, and TALLY_UNSUPPORTED for segments, keys and labels,
- * which need their whole input at once, and for other reverse scans. */
+ * tally_resume. Pieces of a reverse scan come from the last to the first; on GPUs they pass through the host. Float
+ * results of TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not. If a push fails, the earlier pieces
+ * still count. tally_finish leaves the plan ready for a new input; so does tally_reset, without a result. Errors are
+ * those of tally_run, and TALLY_UNSUPPORTED for segments, keys and labels, which need their whole input at once, and
+ * for reverse scans of argmin, argmax and USER. */
 TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
 TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
 TALLY_API void tally_reset(tally_plan *plan);
 
-/* Begins an input in pieces with what is known of its first part: the states, in words (see 7), of the columns of the
- * elements that came before (for a reverse scan, after), of the same operator, mode, input and accumulator type. A scan
- * goes on where they end, so ranks scan their parts of an array: each takes the state of the parts before its own.
- * words is in the device's memory and has 'columns' states: 1 for ALL_VALUES, inner for AXIS. What was pushed before is
- * dropped. On Vulkan the host takes the pieces that follow, except reductions to exact sums of floats. TALLY_BAD_STATE
- * for words that are refused, stand for different numbers of elements, or for more than 2^54 f16 in an exact scan on
- * CUDA. The plan is then as after tally_reset. */
+/* Begins an input in pieces whose first part is already known as states in words (see 7): a state for each column of
+ * the elements that came before (for a reverse scan, after). The states are of the same operator, mode, input and
+ * accumulator type. A scan goes on where they end. So ranks can scan their parts of an array: each rank takes the state
+ * of the parts before its own. words is in the device's memory and has 'columns' states: 1 for ALL_VALUES, inner for
+ * AXIS. Pieces that were pushed before are dropped. On Vulkan the host takes the pieces that follow, except reductions
+ * to exact sums of floats. TALLY_BAD_STATE for words that are refused, that stand for different numbers of elements, or
+ * that stand for more than 2^54 f16 in an exact scan on CUDA. The plan is then as after tally_reset. */
 TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t columns);
 
 /* ------------------------------------------------------------------------------------ 6. Accumulators ----- */
 
 /* A partial result: add arrays on any thread or machine, send the saved bytes or the words (see 7) by any means, merge,
- * and ask for the value. tally_accumulator_create makes one of TALLY_EXACT, whose value is rounded once and has the
- * same bits however the input was split and merged. Its operators are those of exact mode, for every type that they
- * take. tally_accumulator_create_for makes one of a descriptor's op, mode, in, acc, out and ddof; the other fields must
- * be as in TALLY_DESC_INIT, except TALLY_SKIP_NAN (not of ARGMIN and ARGMAX): NaNs then do not count as added, and a
- * MIN of NaNs alone is TALLY_EMPTY. TALLY_FAST has every operator but USER. Where its results round on the way, as sums
- * of floats do, merge in the order of the parts for the same bits every time. Errors: those of tally_plan_create. */
+ * and ask for the value. tally_accumulator_create makes an accumulator of TALLY_EXACT. Its value is rounded once and
+ * has the same bits however the input was split and merged. It takes every operator and type of exact mode.
+ * tally_accumulator_create_for makes an accumulator of a descriptor's op, mode, in, acc, out and ddof. The other fields
+ * must be as in TALLY_DESC_INIT, except that flags may be TALLY_SKIP_NAN (not for ARGMIN and ARGMAX): NaNs then do not
+ * count as added, and a MIN of NaNs alone is TALLY_EMPTY. TALLY_FAST has every operator but USER. Fast sums of floats
+ * and the like round on the way: merge them in the order of the parts for the same bits every time. Errors: those of
+ * tally_plan_create. */
 typedef struct tally_accumulator tally_accumulator;
 
 TALLY_API tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator);
@@ -529,13 +531,13 @@ TALLY_API tally_status tally_accumulator_add(tally_accumulator *accumulator, con
 
 /* Adds the elements of 'from' to 'into', as if they came after those of 'into'; argmin's index counts through both.
  * Both keep their operator. They must agree in the kind of state and in input type, else TALLY_INVALID_ARGUMENT. For
- * floats exact SUM and MEAN merge with each other; so do exact SUMSQ, NORM2 and DOT. For every type VAR and STD of one
- * mode do, and ANY, ALL and COUNT_NONZERO. */
+ * floats exact SUM and MEAN merge with each other, and so do exact SUMSQ, NORM2 and DOT. For every type VAR and STD of
+ * one mode merge with each other, and so do ANY, ALL and COUNT_NONZERO. */
 TALLY_API tally_status tally_accumulator_merge(tally_accumulator *into, const tally_accumulator *from);
 
-/* The value of the accumulator's operator, of output type 'out', to which it is converted once (TALLY_DEFAULT: that of
- * its descriptor, else the operator's own; TALLY_UNSUPPORTED for a float as an integer). minmax gives two elements.
- * TALLY_EMPTY for a minimum and the like of nothing. The accumulator does not change. */
+/* The value of the accumulator's operator, converted once to the type 'out'. TALLY_DEFAULT is the output type of the
+ * accumulator's descriptor, or else the operator's own. minmax gives two elements. TALLY_UNSUPPORTED for a float result
+ * as an integer; TALLY_EMPTY for a minimum and the like of nothing. The accumulator does not change. */
 TALLY_API tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally_dtype out, void *value);
 
 /* How many elements were added. */
@@ -544,8 +546,9 @@ TALLY_API uint64_t tally_accumulator_count(const tally_accumulator *accumulator)
 /* The saved form has a version and a checksum. The same elements give the same bytes on every machine, in any order and
  * split. 'bytes' receives its size, at most TALLY_ACCUMULATOR_MAX_BYTES; a buffer that is too small gives
  * TALLY_OUTPUT_TOO_SMALL. Loading checks everything and makes a new accumulator, or returns TALLY_BAD_STATE. Format:
- * docs/accumulator-format.md. It is for the exact SUM, MEAN, SUMSQ, NORM2 and DOT of floats, and MEAN and NORM2 of
- * integers; others are TALLY_UNSUPPORTED (0 bytes), and travel as words. */
+ * docs/accumulator-format.md. The exact SUM, MEAN, SUMSQ, NORM2 and DOT of floats and the exact MEAN and NORM2 of
+ * integers have a saved form. Others travel as words: saving is TALLY_UNSUPPORTED, and tally_accumulator_saved_bytes
+ * gives 0. */
 #define TALLY_ACCUMULATOR_MAX_BYTES 2048
 TALLY_API size_t tally_accumulator_saved_bytes(const tally_accumulator *accumulator);
 TALLY_API tally_status tally_accumulator_save(const tally_accumulator *accumulator, void *buffer, size_t buffer_bytes,
@@ -566,16 +569,16 @@ TALLY_API tally_status tally_accumulator_load(const void *buffer, size_t bytes, 
  *   both                           states are combined to states
  *
  * So ranks that have parts of an array run a plan with WORDS_OUT. If the rule is ADD or MAX, an all-reduce of the words
- * as int64s gives the state of all. Otherwise gather the words of 'ranks' parts of 'results' states and run, with
- * WORDS_IN, an AXIS of 1 x ranks x results. Both end with WORDS_IN, which gives the results. TALLY_KEYS over gathered
+ * as int64s gives the states of the whole array, and a plan with WORDS_IN gives the results. Otherwise gather the words
+ * of 'ranks' parts of 'results' states and run, with WORDS_IN, an AXIS of 1 x ranks x results. TALLY_KEYS over gathered
  * states and keys joins runs that reach over several ranks.
  *
- * What is combined counts as one sequence: with ORDERED, argmin's index counts from the first part's first element.
- * Exact results have the same bits for any parts, order and device. Words have room for 2^31 states and 2^64 elements.
+ * Combined states count as one sequence: with ORDERED, argmin's index counts from the first part's first element. Exact
+ * results have the same bits for any parts, order and device. Words have room for 2^31 states and 2^64 elements.
  *
- * Both flags are for REDUCE, of every operator but USER, in every grouping, except: argmin and argmax by LABELS; on
- * CUDA WORDS_IN by LABELS with a stream; on Vulkan runs with a command buffer. These are TALLY_UNSUPPORTED. States that
- * are damaged, or of another operator, type or version, give TALLY_BAD_STATE; the outputs are untouched. */
+ * Both flags are for REDUCE, of every operator but USER, in every grouping. Three things are TALLY_UNSUPPORTED: argmin
+ * and argmax by LABELS; on CUDA WORDS_IN by LABELS with a stream; on Vulkan runs with a command buffer. States that are
+ * damaged, or of another operator, type or version, give TALLY_BAD_STATE, and the outputs are untouched. */
 typedef enum tally_words_rule {
     TALLY_WORDS_ADD = 0, /* word by word, sums that may wrap, in any order */
     TALLY_WORDS_MAX,     /* word by word, the larger one, in any order */
@@ -593,11 +596,11 @@ typedef struct tally_words_info {
 /* Describes the words of a descriptor's states; needs no device. Errors are those of tally_plan_create. */
 TALLY_API tally_status tally_words_describe(const tally_desc *desc, tally_words_info *info);
 
-/* The words of an accumulator, and the elements that words stand for added to one, as if they came next. words_bytes is
- * the size of the array, at least 8 x count of tally_words_describe for the accumulator's descriptor
- * (TALLY_OUTPUT_TOO_SMALL; for adding, exactly that: TALLY_BAD_STATE). The memory is the caller's. If adding fails, the
- * accumulator does not change. Words whose rule is MAX do not tell how many elements they stand for and count as one.
- */
+/* tally_accumulator_words writes an accumulator's state in words. tally_accumulator_add_words adds the elements that
+ * words stand for, as if they came next. words_bytes is the size of the caller's array. The state takes 8 x count
+ * bytes, as tally_words_describe says for the accumulator's descriptor. Writing needs at least so many (else
+ * TALLY_OUTPUT_TOO_SMALL), adding exactly so many (else TALLY_BAD_STATE). If adding fails, the accumulator does not
+ * change. Words whose rule is MAX do not say how many elements they stand for; they count as one element. */
 TALLY_API tally_status tally_accumulator_words(const tally_accumulator *accumulator, int64_t *words,
                                                size_t words_bytes);
 TALLY_API tally_status tally_accumulator_add_words(tally_accumulator *accumulator, const int64_t *words,
@@ -605,8 +608,8 @@ TALLY_API tally_status tally_accumulator_add_words(tally_accumulator *accumulato
 
 /* ------------------------------------------------------------------------------------------ 8. Errors ----- */
 
-/* The message of this thread's last failed call: what went wrong, where, and what to do. Never NULL; valid until the
- * next call of the library on this thread. */
+/* The message of this thread's last failed call: what went wrong, where, and what to do. It is never NULL, and valid
+ * until the next call of the library on this thread. */
 TALLY_API const char *tally_last_error(void);
 
 /* "TALLY_OUT_OF_MEMORY"; static. */

@@ -18,22 +18,22 @@
  *               call only records: it submits nothing, allocates nothing and waits for nothing. Without a workspace the
  *               plan's own memory is used. The call may then allocate it, and only one submission at a time may use it.
  *               There is one exception: a plan's first scan of arrays or rows that do not begin at multiples of 16
- *               bytes compiles a kernel for those. args.count must be NULL (see tally_vulkan_extra). Errors that only
+ *               bytes compiles a kernel for them. args.count must be NULL (see tally_vulkan_extra). Errors that only
  *               the device can find (bad offsets, bad labels, empty groups, too little room for runs of keys) leave
  *               the outputs untouched.
  *   Barriers    All work is in VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT. Inputs must be visible there to
  *               VK_ACCESS_SHADER_READ_BIT beforehand; outputs are written with VK_ACCESS_SHADER_WRITE_BIT. A recording
  *               begins with a barrier from compute to compute. So it sees what earlier dispatches wrote, and one
- *               workspace may serve one run after the other. It ends without a barrier; the caller adds the one before
- *               whoever reads the outputs. It changes the bound pipeline and the push constants.
+ *               workspace may serve one run after the other. It ends without a barrier; the caller adds a barrier
+ *               before the outputs are read. It changes the bound pipeline and the push constants.
  *   Libraries   The loader (libvulkan.so.1) is opened at run time, and so is a compiler for user operators
  *               (libshaderc.so.1, libshaderc_shared.so.1).
  *
  * Environment
  *   TALLY_LIBVULKAN    the path of the loader, else libvulkan.so.1
  *   TALLY_LIBSHADERC   the path of the compiler of user operators
- *   TALLY_SELF_TEST    0: skip the self-test, a small sum and a scan with known results that tally_open runs the first
- *                      time that a device, a driver and a version of the library meet
+ *   TALLY_SELF_TEST    0: skip the self-test. It is a small sum and a scan with known results, which tally_open runs
+ *                      once for each device, driver and version of the library
  *   TALLY_CACHE_DIR, TALLY_CACHE, TALLY_CACHE_MIB
  *                      as in tally/cuda.h: the folder that keeps pipelines of devices that tally_open opened
  */
@@ -69,7 +69,7 @@ typedef struct tally_vulkan_context {
 } tally_vulkan_context;
 
 /* The caller keeps the handles, which must be valid until after tally_close. The library has no queue of such a device.
- * So plans run only with a command buffer; tally_push, tally_finish and synchronous runs are refused; and tally_copy
+ * So plans run only with a command buffer, and tally_push, tally_finish and synchronous runs are refused. tally_copy
  * reaches only memory of tally_alloc that host and device share.
  *
  * TALLY_INVALID_ARGUMENT for NULL; TALLY_NO_DEVICE without a loader, or in a library built without Vulkan. Any thread
