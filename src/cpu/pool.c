@@ -9,7 +9,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/signals.h"
 #include "cpu/fpenv.h"
 
 /* How long a thread without work spins before it sleeps, and the caller before it yields: long enough to bridge the gap
@@ -131,21 +131,10 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
-/* The program's own threads handle signals. A worker takes only those that its own faults raise, and the ticks of a
- * profiler. */
-static void block_signals(sigset_t *before) {
-    static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        sigdelset(&blocked, taken[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, before);
-}
-
 /* Starts the missing threads. If some cannot be started, the pool works without them. */
 static void start_threads(tally_pool *pool) {
     sigset_t signals;
-    block_signals(&signals);
+    tally_block_signals(&signals);
     while (pool->started < pool->threads) {
         worker_start *start = malloc(sizeof *start);
         if (!start)
@@ -158,7 +147,7 @@ static void start_threads(tally_pool *pool) {
         pool->started++;
     }
     pool->threads = pool->started;
-    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    tally_unblock_signals(&signals);
 }
 
 /* ---- fork ---- */

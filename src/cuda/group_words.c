@@ -39,7 +39,7 @@ tally_cuda_heads_args tally_cuda_heads_of(const tally_cuda_launch *l) {
                                   .told = l->workspace + l->cut->control,
                                   .n = a->shape.extent,
                                   .room = counts ? a->out_bytes / (c->out_bytes * c->per_result) : UINT64_MAX};
-    if (a->keys_out)
+    if (counts && a->keys_out)
         args.room = least(args.room, a->keys_out_bytes / c->index_bytes);
     return args;
 }
@@ -57,8 +57,9 @@ tally_status tally_cuda_rank_heads(const tally_cuda_launch *l, tally_cuda_heads_
 
 tally_status tally_cuda_list_runs(const tally_cuda_launch *l) {
     const tally_cuda_kernels *k = &l->plan->kernels;
+    const bool counts = tally_counts_runs(&l->plan->gpu.base.computation);
     tally_cuda_list_runs_args args = {.heads = tally_cuda_heads_of(l),
-                                      .keys_out = tally_cuda_address(l->args->keys_out),
+                                      .keys_out = counts ? tally_cuda_address(l->args->keys_out) : 0,
                                       .starts = l->workspace + l->cut->first};
     tally_status status = tally_cuda_rank_heads(l, &args.heads);
     if (status == TALLY_OK)

@@ -387,8 +387,14 @@ static tally_status need_notes(const run *r) {
     return status;
 }
 
+bool tally_cuda_many_shares_groups(const tally_computation *c) {
+    return c->desc.grouping == TALLY_KEYS || (c->desc.grouping == TALLY_SEGMENTS && !c->words.count);
+}
+
 tally_status tally_cuda_many_run_groups(tally_cuda_shared *r, bool *is_done) {
     const tally_computation *c = computation_of(r);
+    if (!tally_cuda_many_shares_groups(c))
+        return TALLY_OK;
     const uint64_t n = r->args->shape.extent;
     const bool by_keys = c->desc.grouping == TALLY_KEYS;
     uint64_t count = tally_cuda_many_most_parts(r->plan->many, n * c->in_bytes);

@@ -9,7 +9,10 @@
  * few data, one group has nearly all of them, or the offsets are wrong. */
 tally_status tally_cuda_many_run_groups(tally_cuda_shared *run, bool *is_done);
 
-/* The kernels of segments for a GPU. */
+/* Whether groups are shared out. States by segments are not. */
+bool tally_cuda_many_shares_groups(const tally_computation *computation);
+
+/* The kernels of segments for a GPU, where groups are shared out. */
 tally_status tally_cuda_many_load_rebase(tally_cuda_device *gpu, const tally_computation *computation,
                                          tally_cuda_on_gpu *own);
 

@@ -74,7 +74,7 @@ static tally_status create_own(many_plan *plan, int k) {
         status = create_if_there(gpu, &states, &own->states);
     if (status == TALLY_OK && own->states && tally_is_scan(c))
         status = tally_cuda_carry_load(own->whole);
-    if (status == TALLY_OK && c->desc.grouping == TALLY_SEGMENTS)
+    if (status == TALLY_OK && c->desc.grouping == TALLY_SEGMENTS && tally_cuda_many_shares_groups(c))
         status = tally_cuda_many_load_rebase(gpu, c, own);
     if (status == TALLY_OK)
         status = tally_cuda_enter(gpu);

@@ -6,6 +6,7 @@
 
 #include "core/arithmetic.h"
 #include "core/cores.h"
+#include "core/signals.h"
 
 enum { MOST_THREADS = 16 };
 
@@ -39,8 +40,11 @@ void tally_side_by_side(size_t tasks, void (*task)(void *job, size_t number), vo
     pthread_t others[MOST_THREADS - 1];
     const size_t wanted = tasks > 1 ? threads_for(tasks) : 1;
     size_t started = 0;
+    sigset_t signals;
+    tally_block_signals(&signals);
     while (started + 1 < wanted && pthread_create(&others[started], NULL, take_tasks, &c) == 0)
         started++;
+    tally_unblock_signals(&signals);
     take_tasks(&c);
     while (started > 0)
         pthread_join(others[--started], NULL);

@@ -24,7 +24,6 @@ inline uint32 fold_block(int32 (*words)[STATE_WORDS], uint32 saw) {
 /* Adds a block's limbs to the row's. The row's last block gets the row's sum in their place, and true. */
 inline bool fold_row(row_sum *row, uint64 blocks, int64 *limbs, uint32 *saw) {
     __shared__ bool is_last;
-    wait_for_last(); /* the launch before this one clears the sums */
     for (int i = threadIdx.x; i < STATE_LIMBS; i += BLOCK)
         if (limbs[i])
             atomicAdd((uint64 *)&row->limbs[i], (uint64)limbs[i]);
@@ -49,6 +48,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ROW_BLOCKS) exact_rows(exact
     TAKE_SIZE(p.extent)
     __shared__ alignas(16) int32 words[WARPS][STATE_WORDS];
     int warp = threadIdx.x / WARP;
+    if (p.blocks > 1)
+        wait_for_last(); /* the launch before this one clears the sums; what was written before that is seen from here on */
     for (uint64 row = blockIdx.y; row < p.rows; row += gridDim.y) {
         warp_state sum;
         sum.clear(words[warp]);

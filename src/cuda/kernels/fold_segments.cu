@@ -532,14 +532,14 @@ inline void fold_all_segments(const groups_args &p) {
 inline findings place_all(const groups_args &p) {
     findings f = {NOT_FOUND, NOT_FOUND};
     const auto most = (unsigned_of<sizeof(index_t)>::type)most_offset(p.n);
-    const uint32 least = p.refuses_empty != 0; /* elements of a segment */
+    const bool refuses_empty = p.refuses_empty != 0;
     go_through(p.offsets, p.segments, [&](bool are_there, uint64 g, const auto &offsets) {
         constexpr int count = SEGMENTS_IN<decltype(offsets)>;
         const auto from = offsets[0] >> p.tile_bits, to = offsets[count] >> p.tile_bits;
         bool is_bad = offsets[count] > most;
 #pragma unroll
         for (int j = 0; j < count; j++)
-            is_bad |= offsets[j] + least > offsets[j + 1];
+            is_bad |= offsets[j] > offsets[j + 1] || (refuses_empty && offsets[j] == offsets[j + 1]);
         const bool are_many = from + (uint64)1 < to; /* tiles that begin among a lane's segments */
         if (are_there && !is_bad && !are_many && from < to) {
             uint32 before = 1;

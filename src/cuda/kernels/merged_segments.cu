@@ -279,7 +279,7 @@ inline void mark_ends(uint32 *words, bool are_there, const position (&end)[Count
 template <class position> inline findings place_all(const groups_args &p) {
     findings f = {NOT_FOUND, NOT_FOUND};
     const auto most = (unsigned_of<sizeof(index_t)>::type)most_offset(p.n);
-    const uint32 least = p.refuses_empty != 0; /* elements of a segment */
+    const bool refuses_empty = p.refuses_empty != 0;
     const auto first = (unsigned_of<sizeof(index_t)>::type)begin_of(p, 0);
     const position base = (position)first;
     go_through(p.offsets, p.segments, [&](bool are_there, uint64 g, const auto &offsets) {
@@ -289,7 +289,7 @@ template <class position> inline findings place_all(const groups_args &p) {
         bool is_bad = offsets[count] > most || offsets[0] < first; /* then nothing may be written */
 #pragma unroll
         for (int j = 0; j < count; j++) {
-            is_bad |= offsets[j] + least > offsets[j + 1];
+            is_bad |= offsets[j] > offsets[j + 1] || (refuses_empty && offsets[j] == offsets[j + 1]);
             end[j] = (position)offsets[j + 1] - base + (position)(g + j);
         }
         const position tile = end[count - 1] / TILE, at = tile * TILE; /* the last that begins here or before */
