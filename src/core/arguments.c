@@ -39,11 +39,12 @@ tally_status tally_shape_check(const tally_computation *c, const tally_shape *s,
     }
     if (tally_is_scan(c))
         *results = *elements;
+    const bool has_groups = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_LABELS;
     uint64_t bytes;
     if (!fits || !multiply(*elements, c->in_bytes, &bytes) ||
         !multiply(*results, c->out_bytes * c->per_result, &bytes) ||
-        (c->index_bytes && (s->groups == UINT64_MAX || !multiply(s->groups + 1, c->index_bytes, &bytes) ||
-                            !multiply(s->extent, c->index_bytes, &bytes))))
+        (has_groups && (s->groups == UINT64_MAX || !multiply(s->groups + 1, c->index_bytes, &bytes))) ||
+        (c->index_bytes && !multiply(s->extent, c->index_bytes, &bytes)))
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "the shape (outer %" PRIu64 ", extent %" PRIu64 ", inner %" PRIu64 ", groups %" PRIu64
                           ") has more bytes than can be addressed",

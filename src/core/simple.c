@@ -2,7 +2,7 @@
  * has run is kept, with its scratch memory, for the next call like it (16 values: 64 ns; making and freeing a plan in
  * the call takes 80 to 136). A call that takes a kept plan leaves its place empty, so no two threads ever have the same
  * plan. */
-#include <pthread.h>
+#include <stdbool.h>
 
 #include "core/backend.h"
 #include "core/status.h"
@@ -10,20 +10,21 @@
 /* Never closed: when the process ends, other threads may be in a call. The shared library is linked so that it is not
  * unloaded (src/CMakeLists.txt), and the device's threads keep their code. */
 static tally_device *device;
-static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Of threads that open it at the same time one keeps it. A lock could be held for ever in a child of fork. */
 static tally_status the_device(tally_device **opened) {
-    tally_device *seen = __atomic_load_n(&device, __ATOMIC_ACQUIRE);
-    tally_status status = TALLY_OK;
+    tally_device *seen = __atomic_load_n(&device, __ATOMIC_ACQUIRE), *mine;
     if (!seen) {
-        pthread_mutex_lock(&device_lock);
-        seen = device;
-        if (!seen && (status = tally_open("cpu", &seen)) == TALLY_OK)
-            __atomic_store_n(&device, seen, __ATOMIC_RELEASE);
-        pthread_mutex_unlock(&device_lock);
+        const tally_status status = tally_open("cpu", &mine);
+        if (status != TALLY_OK)
+            return status;
+        if (__atomic_compare_exchange_n(&device, &seen, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            seen = mine;
+        else
+            tally_close(mine);
     }
     *opened = seen;
-    return status;
+    return TALLY_OK;
 }
 
 /* ---- plans that wait ---- */

@@ -190,7 +190,9 @@ tally_status tally_accumulator_words(const tally_accumulator *accumulator, int64
     if (words_bytes < bytes)
         return tally_fail(TALLY_OUTPUT_TOO_SMALL,
                           "tally_accumulator_words: there are %zu bytes for words, %zu are needed", words_bytes, bytes);
+    tally_fpenv saved = tally_fpenv_enter();
     tally_cpu_words_write(&accumulator->plan, &accumulator->form, accumulator->acc, accumulator->count, words);
+    tally_fpenv_leave(&saved);
     return TALLY_OK;
 }
 
@@ -205,7 +207,9 @@ tally_status tally_accumulator_add_words(tally_accumulator *accumulator, const i
                           bytes);
     _Alignas(64) unsigned char other[TALLY_CPU_ACC_MOST];
     uint64_t count;
+    tally_fpenv saved = tally_fpenv_enter();
     const tally_status status = tally_cpu_words_read(&accumulator->plan, &accumulator->form, words, 0, other, &count);
+    tally_fpenv_leave(&saved);
     return status == TALLY_OK ? append(accumulator, "tally_accumulator_add_words", other, count) : status;
 }
 
@@ -266,8 +270,12 @@ static const tally_superaccumulator *saved_state(const tally_accumulator *a, tal
 
 static size_t write_saved(const tally_accumulator *a, uint8_t bytes[TALLY_SAVED_MAX]) {
     tally_exact_state room;
+    tally_fpenv saved = tally_fpenv_enter();
     const tally_superaccumulator *state = saved_state(a, &room);
-    return state ? tally_saved_write(state, computation_of(a)->desc.op, computation_of(a)->desc.in, bytes) : 0;
+    const size_t size =
+        state ? tally_saved_write(state, computation_of(a)->desc.op, computation_of(a)->desc.in, bytes) : 0;
+    tally_fpenv_leave(&saved);
+    return size;
 }
 
 size_t tally_accumulator_saved_bytes(const tally_accumulator *accumulator) {

@@ -329,12 +329,14 @@ static bool reduces_even(tally_cpu_plan *plan, segments *s, tally_status *status
     const uint64_t rows = s->count - 1, last = s->first + rows * s->length, n = s->last - last;
     if (s->uneven || n > PATH_STEPS)
         return false;
+    *status = tally_cpu_reduce_rows(plan, tally_at(s->runs.x, s->first, bytes), tally_at(s->runs.y, s->first, bytes),
+                                    rows, s->length, s->runs.out);
+    if (*status != TALLY_OK) /* no memory, and nothing is written */
+        return true;
     plan->kernels->identity(&plan->context, 1, s->carry);
     plan->kernels->fold(&plan->context, tally_at(s->runs.x, last, bytes), tally_at(s->runs.y, last, bytes), n, 0,
                         s->carry);
     tally_runs_emit(&s->runs, rows, 1, &n, s->carry);
-    *status = tally_cpu_reduce_rows(plan, tally_at(s->runs.x, s->first, bytes), tally_at(s->runs.y, s->first, bytes),
-                                    rows, s->length, s->runs.out);
     return true;
 }
 
@@ -350,12 +352,14 @@ static tally_status name_bad_offsets(segments *s) {
 static uint64_t choose_steps(const tally_cpu_plan *plan, const segments *s, uint64_t path) {
     const tally_computation *c = &plan->base.computation;
     const bool is_scan = tally_is_scan(c), are_short = path < s->count * TALLY_CPU_SHORT_GROUP;
+    const bool are_staged = plan->staging_bytes > 0; /* copies without NaNs have room for PATH_STEPS */
     if (is_scan)
-        return are_short || !plan->direct ? least(tally_even_part(path, LEAST_SCAN_STEPS, SHARED_AMONG), PATH_STEPS)
-                                          : tally_even_part(path, PATH_STEPS, UINT64_MAX);
+        return are_short || !plan->direct || are_staged
+                   ? least(tally_even_part(path, LEAST_SCAN_STEPS, SHARED_AMONG), PATH_STEPS)
+                   : tally_even_part(path, PATH_STEPS, UINT64_MAX);
     const uint64_t steps =
         are_short ? least(most(divide_up(path, SHARED_AMONG), LEAST_SHORT_STEPS), PATH_STEPS) : PATH_STEPS;
-    if (plan->staging_bytes) /* copies without NaNs have room for PATH_STEPS */
+    if (are_staged)
         return steps;
     if (!are_short && path <= MOST_ALONE && path * c->in_bytes <= TALLY_CPU_ALONE_BYTES && tally_cpu_reads_fast(c))
         return path;

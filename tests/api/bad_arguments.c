@@ -117,6 +117,20 @@ static void shapes_without_a_workspace(void **state) {
     }
 }
 
+static void groups_are_not_looked_at_by_keys(void **state) {
+    static const int32_t keys[] = {1, 1, 2};
+    const double values[] = {1, 2, 4};
+    double sums[3];
+    tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F64);
+    desc.grouping = TALLY_KEYS;
+    desc.index = TALLY_I32;
+    tally_args args = arguments(values, 3, sums, sizeof sums);
+    args.keys = keys;
+    args.shape.groups = UINT64_MAX;
+    assert_ok(run_desc(*state, &desc, &args));
+    assert_true(sums[0] == 3 && sums[1] == 4);
+}
+
 static void a_dimension_of_zero_is_no_overflow(void **state) {
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
     desc.grouping = TALLY_AXIS;
@@ -298,6 +312,7 @@ int main(void) {
         cmocka_unit_test(another_struct_size),
         cmocka_unit_test(sizes_whose_bytes_overflow),
         cmocka_unit_test(shapes_without_a_workspace),
+        cmocka_unit_test(groups_are_not_looked_at_by_keys),
         cmocka_unit_test(a_dimension_of_zero_is_no_overflow),
         cmocka_unit_test(outputs_that_are_too_small),
         cmocka_unit_test(more_runs_than_room_are_counted),

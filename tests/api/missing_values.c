@@ -205,6 +205,39 @@ static void running_variances_are_those_of_the_others(void **state) {
     }
 }
 
+/* Stretches of long segments are copied without their NaNs, into room for so many elements. */
+static void running_minima_of_long_segments_are_those_of_the_others(void **state) {
+    static double found[N];
+    static const int64_t most[] = {N, 95000, 400, 100};
+    for (size_t k = 0; k < COUNT_OF(most); k++) {
+        int64_t offsets[N / 50], groups = 0;
+        uint64_t random = k;
+        for (offsets[0] = 0; offsets[groups] < N; groups++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            const int64_t length = k < 2 ? most[k] : 70 + (int64_t)(random >> 33) % most[k];
+            offsets[groups + 1] = offsets[groups] + length < N ? offsets[groups] + length : N;
+        }
+        tally_desc desc = skipping(TALLY_MIN, TALLY_INCLUSIVE_SCAN, TALLY_FAST);
+        tally_plan *plan;
+        desc.grouping = TALLY_SEGMENTS;
+        tally_args args = arguments(gaps, N, found, sizeof found);
+        args.offsets = offsets;
+        args.shape.groups = (uint64_t)groups;
+        assert_ok(tally_plan_create(*state, &desc, &plan));
+        assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+        for (int64_t g = 0; g < groups; g++) {
+            double least = INFINITY; /* of nothing so far */
+            for (int64_t i = offsets[g]; i < offsets[g + 1]; i++) {
+                least = gaps[i] < least ? gaps[i] : least;
+                if (found[i] != least)
+                    fail_msg("%lld segments: element %lld is %g, not %g", (long long)groups, (long long)i, found[i],
+                             least);
+            }
+        }
+        tally_plan_destroy(plan);
+    }
+}
+
 static void what_has_no_meaning_is_refused(void **state) {
     tally_plan *plan;
     tally_desc desc = skipping(TALLY_MEAN, TALLY_REDUCE, TALLY_FAST);
@@ -235,6 +268,7 @@ int main(void) {
         cmocka_unit_test(an_infinite_minimum_is_found_behind_nans),
         cmocka_unit_test(infinities_are_no_nans),
         cmocka_unit_test(states_are_those_of_the_others),
+        cmocka_unit_test(running_minima_of_long_segments_are_those_of_the_others),
         cmocka_unit_test(what_has_no_meaning_is_refused),
         cmocka_unit_test(variances_of_columns_are_those_of_the_others),
         cmocka_unit_test(running_variances_are_those_of_the_others),

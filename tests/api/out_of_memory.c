@@ -50,7 +50,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     return fails() ? EAGAIN : __real_pthread_create(thread, attributes, start, argument);
 }
 
-enum { N = 300000, SEGMENTS = 3000 };
+enum { N = 300000, SEGMENTS = 3000, UNTOUCHED = 0x5a };
 static float x[N], out[N];
 static int64_t offsets[SEGMENTS + 1], keys[N];
 
@@ -103,8 +103,13 @@ static tally_status live(const life *l) {
     tally_args args = life_arguments(l);
     status = tally_plan_create(device, &desc, &plan);
     if (status == TALLY_OK) {
+        memset(out, UNTOUCHED, sizeof out);
         status = deliver(plan, l, &args);
         if (status == TALLY_OUT_OF_MEMORY) {
+            for (size_t k = 0; k < sizeof out; k++)
+                if (((unsigned char *)out)[k] != UNTOUCHED)
+                    fail_msg("%s/%s: byte %zu was written before it ran out of memory", tally_op_name(l->op),
+                             tally_grouping_name(l->grouping), k);
             /* With memory again, the same plan on the same device gives the result. */
             __atomic_store_n(&allowed, -1, __ATOMIC_RELAXED);
             tally_reset(plan);

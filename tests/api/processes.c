@@ -130,6 +130,31 @@ static void *compute_simply(void *none) {
     return none;
 }
 
+/* Each in a process of its own, which has not called before. */
+static void a_fork_in_the_middle_of_another_threads_first_call(void **state) {
+    (void)state;
+    for (int k = 0; k < 10 * CHILDREN; k++) {
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            pthread_t thread;
+            double sum;
+            alarm(LIMIT_S);
+            if (pthread_create(&thread, NULL, compute_simply, NULL) != 0)
+                _exit(1);
+            for (int wait = 0; wait < 1000 * (k % CHILDREN); wait++)
+                atomic_load(&stop);
+            const pid_t grandchild = fork();
+            alarm(LIMIT_S);
+            if (grandchild == 0)
+                _exit(tally_sum_f64(x, 16, &sum) != TALLY_OK);
+            int status = -1;
+            _exit(waitpid(grandchild, &status, 0) != grandchild || status != 0);
+        }
+        assert_int_equal(status_of(child), 0);
+    }
+}
+
 static void a_process_ends_in_the_middle_of_calls(void **state) {
     (void)state;
     for (int k = 0; k < 10 * CHILDREN; k++) {
@@ -219,6 +244,7 @@ int main(void) {
         cmocka_unit_test(a_child_closes_what_its_parent_opened),
         cmocka_unit_test(a_fork_in_the_middle_of_another_threads_job),
         cmocka_unit_test(signals_are_for_the_programs_threads),
+        cmocka_unit_test(a_fork_in_the_middle_of_another_threads_first_call),
         cmocka_unit_test(a_process_ends_in_the_middle_of_calls),
         cmocka_unit_test(dlclose_leaves_the_library_to_its_threads),
     };

@@ -229,7 +229,8 @@ static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const u
         if (lengths <= SHORT_SEGMENT && end - o[LANES] < LANES) {
             for (size_t r = 0; r <= LANES; r++)
                 copied[r] = o[r] - o[0];
-            memcpy(copy, x + o[0], copied[LANES] * sizeof(E_T));
+            if (copied[LANES]) /* else x may be NULL */
+                memcpy(copy, x + o[0], copied[LANES] * sizeof(E_T));
             memset(copy + copied[LANES], 0, LANES * sizeof(E_T));
             from = copy, o = copied;
         }
