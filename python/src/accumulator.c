@@ -239,8 +239,6 @@ static PyObject *value(PyObject *object, PyObject *args) {
     if (!PyArg_ParseTuple(args, "|O:value", &dtype) ||
         (dtype && dtype != Py_None && dtype_from_object(dtype, &out, &is_bool)))
         return NULL;
-    if (out == TALLY_F16 || out == TALLY_BF16)
-        out = TALLY_F32; /* holds the rounded value: Python has no narrower number */
     tally_status status;
     Py_BEGIN_CRITICAL_SECTION(object);
     status = tally_accumulator_value(self->state, out, results);
