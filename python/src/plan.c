@@ -101,16 +101,36 @@ static int open_grouping(plan *self, const char *by, PyObject *index) {
     return index ? dtype_from_object(index, &desc->index, &is_bool) : 0;
 }
 
+/* Results that are bools must be 0 or 1: flags are, and minima and the like of bools. -1 with an exception. */
+static int check_bools(const plan *self, bool of_bools) {
+    const tally_desc *desc = &self->fixed.desc;
+    const bool is_user = desc->op == TALLY_USER;
+    const char *const name = is_user ? self->user.name : tally_op_name(desc->op);
+    if (is_user)
+        PyErr_Format(PyExc_TypeError, "%s is an operator of your own, which gives no bool; uint8 has its size", name);
+    else if (self->call.traits.result == TALLY_RESULT_FLAG)
+        return 0;
+    else if (self->call.traits.result != TALLY_RESULT_SAME || !of_bools)
+        PyErr_Format(PyExc_TypeError, "%s of %s gives no bool", name, dtype_name(desc->in, of_bools));
+    else if (desc->flags & TALLY_WORDS_IN)
+        PyErr_Format(PyExc_TypeError, "%s of states gives no bool: they may be of other numbers than 0 and 1", name);
+    else if (desc->op == TALLY_BAND || (desc->op == TALLY_MIN && desc->form == TALLY_EXCLUSIVE_SCAN))
+        PyErr_Format(PyExc_TypeError, "%s of no elements is 255, which is no bool", name);
+    else
+        return 0;
+    return -1;
+}
+
 static int open_types(plan *self, PyObject *dtype, PyObject *out, PyObject *acc) {
-    bool ignored;
+    bool ignored, of_bools = false;
     tally_desc *desc = &self->fixed.desc;
     desc->in = TALLY_F64;
-    if ((dtype && dtype_from_object(dtype, &desc->in, &ignored)) ||
+    if ((dtype && dtype_from_object(dtype, &desc->in, &of_bools)) ||
         (acc && dtype_from_object(acc, &desc->acc, &ignored)) ||
         (out && dtype_from_object(out, &desc->out, &self->call.plan_gives_bool)))
         return -1;
     self->call.plan_gives_bool |= self->call.traits.result == TALLY_RESULT_FLAG && desc->op != TALLY_USER && !out;
-    return 0;
+    return self->call.plan_gives_bool ? check_bools(self, of_bools) : 0;
 }
 
 /* Opens the device and makes the first plan, which shows what is wrong. */
@@ -163,9 +183,10 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *named) {
     self->call.options[AXIS] = axis && axis != Py_None ? Py_NewRef(axis) : NULL;
     self->call.options[KEEPDIMS] = Py_XNewRef(keepdims);
     self->call.options[COPY] = copy && copy != Py_None ? Py_NewRef(copy) : NULL;
-    if (open_operator(self, op) || open_types(self, dtype, out == Py_None ? NULL : out, acc == Py_None ? NULL : acc) ||
-        open_form(&self->fixed.desc, form, reverse) || open_grouping(self, by, index == Py_None ? NULL : index) ||
-        open_words(&self->fixed.desc, words) || make(self, device)) {
+    if (open_operator(self, op) || open_form(&self->fixed.desc, form, reverse) ||
+        open_words(&self->fixed.desc, words) ||
+        open_types(self, dtype, out == Py_None ? NULL : out, acc == Py_None ? NULL : acc) ||
+        open_grouping(self, by, index == Py_None ? NULL : index) || make(self, device)) {
         Py_DECREF(self);
         return NULL;
     }

@@ -151,6 +151,13 @@ def test_values_are_rounded_once():
     assert accumulator_of("sum", np.array([256, 1, 2.0 ** -30])).value("bfloat16") == 258
 
 
+@pytest.mark.parametrize("op, dtype", [("count_nonzero", "float64"), ("sum", "int32"), ("max", "uint8")])
+def test_only_flags_are_bools(op, dtype):
+    with pytest.raises(TypeError, match=f"{op} gives no bool"):
+        accumulator_of(op, np.full(256, 3, dtype), exact=False).value("bool")
+    assert accumulator_of("any", np.full(256, 3, dtype), exact=False).value("bool") is True
+
+
 def test_variance_with_correction():
     x = np.random.default_rng(4).standard_normal(100)
     assert accumulator_of("var", x, exact=False, correction=1).value() == pytest.approx(statistics.variance(x.tolist()))

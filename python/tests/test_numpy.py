@@ -133,6 +133,15 @@ def test_scans(name, dtype):
         same(longer, np.concatenate([first, theirs], axis=axis), True)
 
 
+def test_bools_of_nothing_are_zero_or_one():
+    for shape, options in (((0, 3), {"axis": 0}), (2, {"offsets": [0, 0, 2]}), (2, {"labels": [0, 1], "groups": 3})):
+        x = np.ones(shape, bool)
+        for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "any", "all"):
+            got = getattr(tally, name)(x, **options)
+            assert got.dtype == bool and set(got.view("u1")) <= {0, 1}
+        assert tally.bitwise_and(x, **options).all()
+
+
 def test_dtype_converts_elements_first():
     wide, precise = np.full((3, 9), 1 << 62), (1000 + np.arange(33) / 7).astype("f4")
     for name in ("sum", "prod", "sumsq", "norm1", "cumulative_sum", "cumulative_prod"):

@@ -84,6 +84,39 @@ def test_two_inputs_and_types():
     assert wide == 45 and wide.dtype == np.float64
 
 
+def test_results_that_are_bools():
+    x = np.arange(6).reshape(2, 3) % 2 == 1
+    for op, theirs in (("min", np.min), ("max", np.max), ("bor", np.bitwise_or.reduce), ("bxor", np.bitwise_xor.reduce)):
+        got, expected = tally.Plan(op, "bool", axis=1, out_dtype="bool")(x), theirs(x, axis=1)
+        assert got.dtype == bool and got.tolist() == expected.tolist()
+    for options in ({}, {"out_dtype": "bool"}):
+        assert tally.Plan("any", **options)(np.full(256, 3.0)) is np.True_
+    assert tally.Plan("max", "bool", out_dtype="bool", form="inclusive")([]).tolist() == []
+
+
+OWN = tally.Operator("struct acc_t { int n; };", "acc_t{0}", "acc_t{x}", "acc_t{left.n + right.n}", "acc.n", acc_bytes=4,
+                     name="own")
+
+
+@pytest.mark.parametrize("op, dtype, options, says", [
+    ("count_nonzero", "float64", {}, "count_nonzero of float64 gives no bool"), ("sum", "int64", {}, "sum of int64 gives no bool"),
+    ("sum", "bool", {}, "sum of bool gives no bool"), ("max", "uint8", {}, "max of uint8 gives no bool"),
+    ("argmax", "bool", {}, "argmax of bool"), ("norm_inf", "bool", {}, "norm_inf of bool"), ("band", "bool", {}, "no elements is 255"),
+    ("min", "bool", {"form": "exclusive"}, "no elements is 255"), ("max", "bool", {"words": "in"}, "max of states"),
+    (OWN, "bool", {}, "own is an operator of your own"),
+])
+def test_results_that_would_be_invalid_bools_are_refused(op, dtype, options, says):
+    with pytest.raises(TypeError, match=says):
+        tally.Plan(op, dtype, out_dtype="bool", **options)
+
+
+def test_other_bytes_do_not_come_out_as_bools():
+    plan = tally.Plan("max", "bool", out_dtype="bool")
+    with pytest.raises(TypeError, match="takes arrays of bool"):
+        plan(np.full(3, 5, "u1"))
+    assert plan(np.ones(3, bool)) is np.True_
+
+
 def test_what_a_plan_does_not_take():
     plan = tally.Plan("sum", "float32")
     x = np.ones(5, "f4")
