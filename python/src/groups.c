@@ -152,9 +152,9 @@ PyObject *by_groups(call *c, array *x, array *y, enum option by) {
     double correction;
     PyObject *result = NULL;
     kept_plan *kept;
-    if (call_describe(c, x, &desc, &is_bool, &correction) || check_options(c, x, by, correction) ||
-        (!array_in_c_order(x) && (call_may_copy(c) || array_copy(x))) ||
-        (y && !array_in_c_order(y) && (call_may_copy(c) || array_copy(y))) ||
+    if (call_describe(c, x, &desc, &is_bool, &correction) ||
+        (!array_in_c_order(x) && (call_may_copy(c) || array_copy(x))) || call_open_states(c, x) ||
+        check_options(c, x, by, correction) || (y && !array_in_c_order(y) && (call_may_copy(c) || array_copy(y))) ||
         open_list(&list, c->options[by], x, option_table[by].name))
         return NULL;
     if (c->plan && (grouping != desc.grouping || c->plan->described.index != list.dtype)) {

@@ -148,12 +148,15 @@ static int make(plan *self, const char *spec) {
     return 0;
 }
 
-static int open_words(tally_desc *desc, const char *words) {
+static int open_words(plan *self, const char *words) {
+    tally_desc *desc = &self->fixed.desc;
     desc->flags |= !words                   ? 0u
                    : !strcmp(words, "out")  ? TALLY_WORDS_OUT
                    : !strcmp(words, "in")   ? TALLY_WORDS_IN
                    : !strcmp(words, "both") ? TALLY_WORDS_IN | TALLY_WORDS_OUT
                                             : 0u;
+    if (desc->flags & TALLY_WORDS_IN) /* states come in one array, also of operators with two inputs */
+        self->call.traits.inputs = 1;
     if (!words || desc->flags & (TALLY_WORDS_IN | TALLY_WORDS_OUT))
         return 0;
     PyErr_Format(PyExc_ValueError, "words is 'out', 'in' or 'both', not '%s'", words);
@@ -183,8 +186,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *named) {
     self->call.options[AXIS] = axis && axis != Py_None ? Py_NewRef(axis) : NULL;
     self->call.options[KEEPDIMS] = Py_XNewRef(keepdims);
     self->call.options[COPY] = copy && copy != Py_None ? Py_NewRef(copy) : NULL;
-    if (open_operator(self, op) || open_form(&self->fixed.desc, form, reverse) ||
-        open_words(&self->fixed.desc, words) ||
+    if (open_operator(self, op) || open_form(&self->fixed.desc, form, reverse) || open_words(self, words) ||
         open_types(self, dtype, out == Py_None ? NULL : out, acc == Py_None ? NULL : acc) ||
         open_grouping(self, by, index == Py_None ? NULL : index) || make(self, device)) {
         Py_DECREF(self);

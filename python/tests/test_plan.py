@@ -261,6 +261,30 @@ def test_states_in_words_add_up(op, dtype, exact):
         value(x.astype("f4"))
 
 
+@pytest.mark.parametrize("words", ["in", "both"])
+def test_states_of_operators_with_two_inputs_come_in_one_array(words):
+    x, y = np.random.default_rng(6).standard_normal((2, 5, 40))
+    states = tally.Plan("dot", axis=1, exact=True, words="out")(x, y)
+    plan = tally.Plan("dot", axis=0, exact=True, words=words)
+    got = plan(states) if words == "in" else tally.Plan("dot", axis=0, exact=True, words="in")(plan(states)[None])
+    assert got == tally.dot(x.ravel(), y.ravel(), exact=True)
+    with pytest.raises(TypeError, match="1 positional argument "):
+        plan(states, states)
+
+
+def test_groups_of_states():
+    x, labels = np.random.default_rng(7).standard_normal((6, 50)), np.array([2, 0, 2, 2, 0, 1])
+    states = tally.Plan("sum", axis=1, exact=True, words="out")(x)
+    for by, one in (("labels", {"labels": labels, "groups": 3}), ("offsets", {"offsets": np.array([0, 2, 2, 6])}),
+                    ("keys", {"keys": labels})):
+        got = tally.Plan("sum", exact=True, by=by, words="in")(states, **one)
+        several = {by: np.repeat(labels, 50) if by != "offsets" else one[by] * 50, **({"groups": 3} if by == "labels" else {})}
+        np.testing.assert_equal(got, tally.sum(x.ravel(), exact=True, **several))
+        np.testing.assert_equal(tally.Plan("sum", exact=True, by=by, words="in")(states[:, ::-1][:, ::-1], **one), got)
+        with pytest.raises(ValueError, match="states has"): # it would have been read past its end
+            tally.Plan("sum", exact=True, by=by, words="in")(states[:, 0], **one)
+
+
 def test_plans_pickle():
     x = np.arange(6, dtype="f4").reshape(2, 3)
     for plan in (tally.Plan("sum", "float32", axis=0, device="cpu:threads=1"), tally.Plan("mean", "float32")):
