@@ -217,6 +217,26 @@ def test_groups():
         np.testing.assert_array_equal(running, np.concatenate([np.cumsum(x[a:b]) for a, b in zip(cuts, cuts[1:])]))
 
 
+def test_groups_take_the_defaults_of_other_options():
+    x, given = np.arange(4.0), {"axis": None, "out": None, "correction": 0}
+    for index in ({"offsets": [0, 1, 4]}, {"keys": [0, 1, 1, 1]}, {"labels": [0, 1, 1, 1]}):
+        np.testing.assert_equal(tally.var(x, keepdims=False, **given, **index), tally.var(x, **index))
+        with pytest.raises(ValueError, match="no axis, keepdims, out"):
+            tally.sum(x, keepdims=True, **index)
+        if "labels" not in index:
+            np.testing.assert_equal(tally.cumulative_sum(x, include_initial=False, **index), tally.cumulative_sum(x, **index))
+            with pytest.raises(ValueError, match="or include_initial"):
+                tally.cumulative_sum(x, include_initial=True, **index)
+
+
+@pytest.mark.parametrize("greatest", [2 ** 31 - 1, 2 ** 63 - 1])
+def test_labels_of_more_groups_than_there_can_be(greatest):
+    for options in ({}, {"skip_bad_labels": True}):
+        with pytest.raises(ValueError, match=f"the greatest label is {greatest}"):
+            tally.sum(np.ones(2), labels=np.array([0, greatest]), **options)
+    assert tally.sum([1, 2], labels=[0, greatest], groups=1, skip_bad_labels=True).tolist() == [1]
+
+
 def test_out_is_written_and_returned():
     x, out = np.arange(12.0).reshape(3, 4), np.empty(4)
     assert tally.sum(x, axis=0, out=out) is out

@@ -62,7 +62,7 @@ def test_scans_and_groups():
     by_keys = tally.Plan("max", "int32", by="keys")
     for ours, theirs in zip(by_keys(x, keys=keys), tally.max(x, keys=keys)):
         np.testing.assert_array_equal(ours, theirs)
-    by_labels = tally.Plan("sum", "int32", by="labels", index_dtype="int32")
+    by_labels = tally.Plan("sum", "int32", by="labels", index_dtype="int32", keepdims=False)
     np.testing.assert_array_equal(by_labels(x, labels=labels.astype("i4"), groups=5), np.bincount(labels, x))
     out = np.empty(1000, "i8")
     assert scan(x, out=out) is out and out[-1] == x.sum()
