@@ -21,7 +21,7 @@ typedef struct plan {
 static const char *text_of(PyObject *object, const char *name, PyObject *texts) {
     PyObject *text = PyObject_GetAttrString(object, name);
     const bool is_kept = text && texts && PyList_Append(texts, text) == 0;
-    const char *bytes = is_kept ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    const char *bytes = is_kept ? whole_text(text) : NULL;
     Py_XDECREF(text);
     return bytes;
 }
@@ -60,7 +60,7 @@ static int open_operator(plan *self, PyObject *op) {
         }
         return code;
     }
-    const char *name = PyUnicode_AsUTF8AndSize(op, NULL);
+    const char *name = whole_text(op);
     tally_status status = name ? tally_op_from_name(name, &self->fixed.desc.op) : TALLY_OK;
     if (name && !status)
         status = tally_op_traits(self->fixed.desc.op, &self->call.traits);

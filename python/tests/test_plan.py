@@ -195,6 +195,19 @@ def test_operators_that_are_wrong():
         tally.Plan(object(), "int32", out_dtype="int32")
 
 
+def test_texts_are_not_cut_at_null_characters():
+    good = dict(acc="struct acc_t { int n; };", identity="acc_t{0}", lift="acc_t{1}", combine="acc_t{left.n + right.n}",
+                lower="acc.n", acc_bytes=4, name="count")
+    bad = [lambda: tally.Plan("sum\0x"), lambda: tally.Plan("sum", "f4\0x"), lambda: tally.Plan("sum", out_dtype="f8\0"),
+           lambda: tally.sum([1], dtype="f8\0x"), lambda: tally.Accumulator("sum", "f4\0x"), lambda: tally.Accumulator("sum\0x"),
+           lambda: tally.Plan("sum", device="cpu\0"), lambda: tally.Plan("sum", form="reduce\0")]
+    bad += [lambda name=name: tally.Plan(tally.Operator(**{**good, name: good[name] + "\0 + 1"}), "int32", out_dtype="int32")
+            for name, text in good.items() if isinstance(text, str)]
+    for one in bad:
+        with pytest.raises(ValueError, match="null character"):
+            one()
+
+
 def slow_plan():
     """Some hundred milliseconds for 2^22 elements."""
     body = "int f(int x) { for (int k = 0; k < 60; k++) x = x * 1664525 + 1013904223; return x; }"
