@@ -88,8 +88,10 @@ static int open_grouping(plan *self, const char *by, PyObject *index) {
     bool is_bool;
     tally_desc *desc = &self->fixed.desc;
     desc->grouping = self->call.options[AXIS] ? TALLY_AXIS : TALLY_ALL_VALUES;
+    if (!by && index)
+        PyErr_SetString(PyExc_ValueError, "index_dtype is the type of offsets, keys or labels; this plan has no by");
     if (!by)
-        return 0;
+        return index ? -1 : 0;
     desc->grouping = !strcmp(by, "offsets")  ? TALLY_SEGMENTS
                      : !strcmp(by, "keys")   ? TALLY_KEYS
                      : !strcmp(by, "labels") ? TALLY_LABELS

@@ -331,6 +331,7 @@ def test_the_words_of_nothing_are_a_state():
     ({"correction": 1}, "correction is 1; it is for"),
     ({"reverse": True}, "reverse is for scans"),
     ({"skip_bad_labels": True}, "skip_bad_labels is for labels"),
+    ({"index_dtype": "int32"}, "this plan has no by"),
     ({"words": "out", "out_dtype": "float32"}, "leave out_dtype None with words='out'"),
 ])
 def test_messages_name_options_of_python(options, says):
