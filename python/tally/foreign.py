@@ -193,6 +193,10 @@ def numbers(x):
         return array.array("q", x)
     except TypeError:
         pass
+    except OverflowError:
+        if all(hasattr(one, "__index__") for one in x):
+            raise OverflowError("lists and tuples of integers are int64, and one of them has more bits; NumPy's arrays have "
+                                "uint64") from None
     try:
         return array.array("d", x)
     except TypeError:

@@ -414,6 +414,16 @@ def test_narrow_floats_of_buffers_are_numbers():
         assert tally.cumulative_sum(x).tolist() == [2048, 2048, 2050]
 
 
+def test_large_integers_among_floats():
+    for kind in (list, tuple):
+        for x in ([2 ** 63, 1.5], [1.5, 2 ** 63], [-2 ** 70, 0, 0.5]):
+            assert tally.sum(kind(x)) == math.fsum(x)
+        with pytest.raises(OverflowError, match="integers are int64"):
+            tally.sum(kind([1, 2 ** 63]))
+        with pytest.raises(TypeError, match="lists and tuples of numbers"):
+            tally.sum(kind([2 ** 63, "1"]))
+
+
 def test_buffers_need_no_numpy():
     assert tally.sum([1, 2, 3]) == 6 and isinstance(tally.sum([1, 2, 3]), int)
     assert tally.sum([1e16, 1.0, -1e16], exact=True) == 1.0
