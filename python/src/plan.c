@@ -274,11 +274,12 @@ static PyType_Slot slots[] = {
      "A computation of fixed types on a device of its own, to be run time and again: nothing is looked up, and no\n"
      "array of another type or device is taken.\n\n"
      "op: an operator's name, or an Operator of your own, which needs out_dtype\n"
+     "out_dtype: 'bool' is for any and all, and for min, max, bor and bxor of bool\n"
      "device: as tally_open has it, such as 'cpu:threads=2', 'cpu:avx2' or 'cuda:1'\n"
      "form: 'reduce', or 'inclusive' or 'exclusive' for scans\n"
      "by: 'offsets', 'keys' or 'labels', which each run then brings, of type index_dtype\n\n"
-     "words: 'out': results are states, int64s in a last dimension; 'in': the elements are states of op and dtype; "
-     "'both'.\n"
+     "words: 'out': results are states, int64s in a last dimension; 'in': the elements are states of op and dtype,\n"
+     "in one array also for dot; 'both'.\n"
      "States of exact sums, means and variances add up as int64s (docs/words.md)\n\n"
      "Any thread may run it, and it pickles."},
     {Py_tp_new, plan_new},
