@@ -232,15 +232,15 @@ static PyObject *value(PyObject *object, PyObject *args) {
     PyObject *dtype = NULL;
     tally_dtype out = default_of(&self->desc);
     tally_traits traits = {.struct_size = sizeof traits};
-    bool is_bool;
+    bool is_bool = false;
     uint64_t results[2];
     array plain = {.library = LIBRARY_BUFFER};
     tally_op_traits(self->desc.op, &traits);
     if (!PyArg_ParseTuple(args, "|O:value", &dtype) ||
         (dtype && dtype != Py_None && dtype_from_object(dtype, &out, &is_bool)))
         return NULL;
-    if (out == TALLY_F16 || out == TALLY_BF16)
-        out = TALLY_F32; /* holds the rounded value: Python has no narrower number */
+    if (is_bool && traits.result != TALLY_RESULT_FLAG)
+        return PyErr_Format(PyExc_TypeError, "%s gives no bool", tally_op_name(self->desc.op));
     tally_status status;
     Py_BEGIN_CRITICAL_SECTION(object);
     status = tally_accumulator_value(self->state, out, results);

@@ -135,12 +135,11 @@ static int open_given(const call *c, const array *x, const result_dims *r, tally
     return -1;
 }
 
-/* States in words: the last dimension is the words of one, which the others are counted without. */
-static int open_states(array *x, const fixed_plan *plan) {
-    if (!(plan->desc.flags & TALLY_WORDS_IN) || x->dtype != TALLY_I64)
+int call_open_states(const call *c, array *x) {
+    if (!c->plan || !(c->plan->desc.flags & TALLY_WORDS_IN) || x->dtype != TALLY_I64)
         return 0;
     tally_words_info info = {.struct_size = sizeof info};
-    tally_desc desc = plan->desc;
+    tally_desc desc = c->plan->desc;
     desc.flags &= ~(unsigned)(TALLY_WORDS_IN | TALLY_WORDS_OUT);
     tally_status status = tally_words_describe(&desc, &info);
     if (status) {
@@ -312,7 +311,7 @@ PyObject *along_axes(call *c, array *x, array *y) {
     tally_args args = TALLY_ARGS_INIT;
     unsigned long long over;
     Py_ssize_t lengths[MAX_DIMS];
-    if (c->plan && open_states(x, c->plan))
+    if (call_open_states(c, x))
         return NULL;
     int order[MAX_DIMS], include, ndim = x->ndim;
     bool is_bool;

@@ -138,9 +138,11 @@ int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool
         *desc = c->plan->desc;
         *is_bool = c->plan_gives_bool;
         const tally_dtype in = desc->flags & TALLY_WORDS_IN ? TALLY_I64 : desc->in;
-        if ((x->dtype == in || x->is_empty_list) && x->device == c->plan->device)
+        /* other bytes than bools' would come out as invalid bools */
+        const bool of_bools = c->plan_gives_bool && c->traits.result == TALLY_RESULT_SAME;
+        if (((x->dtype == in && (x->is_bool || !of_bools)) || x->is_empty_list) && x->device == c->plan->device)
             return 0;
-        PyErr_Format(PyExc_TypeError, "this plan takes arrays of %s %s", dtype_name(in, false),
+        PyErr_Format(PyExc_TypeError, "this plan takes arrays of %s %s", dtype_name(in, of_bools),
                      c->plan->device < 0 ? "in host memory" : "on its own CUDA device");
         return -1;
     }
@@ -150,7 +152,8 @@ int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool
     if (exact < 0 || reverse < 0 || exclusive < 0 || skip < 0 || skip_nan < 0 ||
         read_correction(c, &desc->ddof, correction))
         return -1;
-    desc->op = c->function->op;
+    /* BAND of no bools would be a byte of 255, which is no bool */
+    desc->op = x->is_bool && c->function->op == TALLY_BAND ? TALLY_ALL : c->function->op;
     desc->form = exclusive ? TALLY_EXCLUSIVE_SCAN : c->function->form;
     desc->mode = exact ? TALLY_EXACT : TALLY_FAST;
     desc->flags = (reverse ? TALLY_REVERSE : 0u) | (skip && c->options[LABELS] ? TALLY_SKIP_BAD_LABELS : 0u) |

@@ -67,6 +67,10 @@ int call_is_set(const call *c, enum option option);
  * std, if it is no whole number from 0, which desc->ddof has; else 0. */
 int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool, double *correction);
 
+/* Takes the last dimension off an array of states in words, which then counts as one of states in C order. Other arrays
+ * stay as they are. -1 with an exception. */
+int call_open_states(const call *c, array *x);
+
 /* -1 where the caller wants no copy. */
 int call_may_copy(const call *c);
 

@@ -63,6 +63,15 @@ static bool dtype_from_code(const char *code, tally_dtype *dtype) {
     return false;
 }
 
+const char *whole_text(PyObject *str) {
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(str, &length);
+    if (!text || strlen(text) == (size_t)length)
+        return text;
+    PyErr_Format(PyExc_ValueError, "%R has a null character", str);
+    return NULL;
+}
+
 int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool) {
     PyObject *name = NULL;
     if (PyUnicode_Check(object))
@@ -73,7 +82,7 @@ int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool) {
         PyErr_Clear();
         name = PyObject_Str(object); /* numpy.dtype: "float32"; torch: "torch.float32" */
     }
-    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const char *text = name ? whole_text(name) : NULL;
     if (!text) {
         Py_XDECREF(name);
         return -1;

@@ -14,6 +14,10 @@
 /* The names of types: NumPy's, "bfloat16" besides. */
 const char *dtype_name(tally_dtype dtype, bool is_bool);
 
+/* A str's bytes, which live as long as it does. NULL with an exception, also for a str with a null character: C would
+ * see only the part before it. */
+const char *whole_text(PyObject *str);
+
 /* From a name, or an object with a name: NumPy's dtype objects and classes, PyTorch's dtypes. -1 with an exception. */
 int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool);
 

@@ -56,7 +56,11 @@ static int groups_of(const call *c, const array *labels, uint64_t *groups) {
     if (wrong)
         return -1;
     *groups = greatest < 0 ? 0 : (uint64_t)greatest + 1;
-    return 0;
+    if (greatest < INT32_MAX)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s(): the greatest label is %lld; there are at most 2**31 - 1 groups, from label 0",
+                 c->function->name, (long long)greatest);
+    return -1;
 }
 
 /* The first 'count' elements of an array, which is closed: as a copy if most of its memory would lie idle. */
@@ -81,7 +85,10 @@ static int check_options(const call *c, const array *x, enum option by, double c
         PyErr_Format(PyExc_ValueError, "%s(): groups take corrections that are whole numbers, 0 or more", name);
         return -1;
     }
-    if (c->options[AXIS] || c->options[KEEPDIMS] || c->options[OUT] || c->options[INCLUDE_INITIAL] || x->ndim != 1) {
+    const int keepdims = call_is_set(c, KEEPDIMS), initial = call_is_set(c, INCLUDE_INITIAL);
+    if (keepdims < 0 || initial < 0)
+        return -1;
+    if (c->options[AXIS] || keepdims || c->options[OUT] || initial || x->ndim != 1) {
         PyErr_Format(PyExc_ValueError,
                      "%s() with %s= takes values of one dimension, and no axis, keepdims, out or "
                      "include_initial",
@@ -152,9 +159,9 @@ PyObject *by_groups(call *c, array *x, array *y, enum option by) {
     double correction;
     PyObject *result = NULL;
     kept_plan *kept;
-    if (call_describe(c, x, &desc, &is_bool, &correction) || check_options(c, x, by, correction) ||
-        (!array_in_c_order(x) && (call_may_copy(c) || array_copy(x))) ||
-        (y && !array_in_c_order(y) && (call_may_copy(c) || array_copy(y))) ||
+    if (call_describe(c, x, &desc, &is_bool, &correction) ||
+        (!array_in_c_order(x) && (call_may_copy(c) || array_copy(x))) || call_open_states(c, x) ||
+        check_options(c, x, by, correction) || (y && !array_in_c_order(y) && (call_may_copy(c) || array_copy(y))) ||
         open_list(&list, c->options[by], x, option_table[by].name))
         return NULL;
     if (c->plan && (grouping != desc.grouping || c->plan->described.index != list.dtype)) {

@@ -21,7 +21,7 @@ typedef struct plan {
 static const char *text_of(PyObject *object, const char *name, PyObject *texts) {
     PyObject *text = PyObject_GetAttrString(object, name);
     const bool is_kept = text && texts && PyList_Append(texts, text) == 0;
-    const char *bytes = is_kept ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    const char *bytes = is_kept ? whole_text(text) : NULL;
     Py_XDECREF(text);
     return bytes;
 }
@@ -60,7 +60,7 @@ static int open_operator(plan *self, PyObject *op) {
         }
         return code;
     }
-    const char *name = PyUnicode_AsUTF8AndSize(op, NULL);
+    const char *name = whole_text(op);
     tally_status status = name ? tally_op_from_name(name, &self->fixed.desc.op) : TALLY_OK;
     if (name && !status)
         status = tally_op_traits(self->fixed.desc.op, &self->call.traits);
@@ -88,8 +88,10 @@ static int open_grouping(plan *self, const char *by, PyObject *index) {
     bool is_bool;
     tally_desc *desc = &self->fixed.desc;
     desc->grouping = self->call.options[AXIS] ? TALLY_AXIS : TALLY_ALL_VALUES;
+    if (!by && index)
+        PyErr_SetString(PyExc_ValueError, "index_dtype is the type of offsets, keys or labels; this plan has no by");
     if (!by)
-        return 0;
+        return index ? -1 : 0;
     desc->grouping = !strcmp(by, "offsets")  ? TALLY_SEGMENTS
                      : !strcmp(by, "keys")   ? TALLY_KEYS
                      : !strcmp(by, "labels") ? TALLY_LABELS
@@ -101,16 +103,36 @@ static int open_grouping(plan *self, const char *by, PyObject *index) {
     return index ? dtype_from_object(index, &desc->index, &is_bool) : 0;
 }
 
+/* Results that are bools must be 0 or 1: flags are, and minima and the like of bools. -1 with an exception. */
+static int check_bools(const plan *self, bool of_bools) {
+    const tally_desc *desc = &self->fixed.desc;
+    const bool is_user = desc->op == TALLY_USER;
+    const char *const name = is_user ? self->user.name : tally_op_name(desc->op);
+    if (is_user)
+        PyErr_Format(PyExc_TypeError, "%s is an operator of your own, which gives no bool; uint8 has its size", name);
+    else if (self->call.traits.result == TALLY_RESULT_FLAG)
+        return 0;
+    else if (self->call.traits.result != TALLY_RESULT_SAME || !of_bools)
+        PyErr_Format(PyExc_TypeError, "%s of %s gives no bool", name, dtype_name(desc->in, of_bools));
+    else if (desc->flags & TALLY_WORDS_IN)
+        PyErr_Format(PyExc_TypeError, "%s of states gives no bool: they may be of other numbers than 0 and 1", name);
+    else if (desc->op == TALLY_BAND || (desc->op == TALLY_MIN && desc->form == TALLY_EXCLUSIVE_SCAN))
+        PyErr_Format(PyExc_TypeError, "%s of no elements is 255, which is no bool", name);
+    else
+        return 0;
+    return -1;
+}
+
 static int open_types(plan *self, PyObject *dtype, PyObject *out, PyObject *acc) {
-    bool ignored;
+    bool ignored, of_bools = false;
     tally_desc *desc = &self->fixed.desc;
     desc->in = TALLY_F64;
-    if ((dtype && dtype_from_object(dtype, &desc->in, &ignored)) ||
+    if ((dtype && dtype_from_object(dtype, &desc->in, &of_bools)) ||
         (acc && dtype_from_object(acc, &desc->acc, &ignored)) ||
         (out && dtype_from_object(out, &desc->out, &self->call.plan_gives_bool)))
         return -1;
     self->call.plan_gives_bool |= self->call.traits.result == TALLY_RESULT_FLAG && desc->op != TALLY_USER && !out;
-    return 0;
+    return self->call.plan_gives_bool ? check_bools(self, of_bools) : 0;
 }
 
 /* Opens the device and makes the first plan, which shows what is wrong. */
@@ -128,12 +150,15 @@ static int make(plan *self, const char *spec) {
     return 0;
 }
 
-static int open_words(tally_desc *desc, const char *words) {
+static int open_words(plan *self, const char *words) {
+    tally_desc *desc = &self->fixed.desc;
     desc->flags |= !words                   ? 0u
                    : !strcmp(words, "out")  ? TALLY_WORDS_OUT
                    : !strcmp(words, "in")   ? TALLY_WORDS_IN
                    : !strcmp(words, "both") ? TALLY_WORDS_IN | TALLY_WORDS_OUT
                                             : 0u;
+    if (desc->flags & TALLY_WORDS_IN) /* states come in one array, also of operators with two inputs */
+        self->call.traits.inputs = 1;
     if (!words || desc->flags & (TALLY_WORDS_IN | TALLY_WORDS_OUT))
         return 0;
     PyErr_Format(PyExc_ValueError, "words is 'out', 'in' or 'both', not '%s'", words);
@@ -163,9 +188,9 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *named) {
     self->call.options[AXIS] = axis && axis != Py_None ? Py_NewRef(axis) : NULL;
     self->call.options[KEEPDIMS] = Py_XNewRef(keepdims);
     self->call.options[COPY] = copy && copy != Py_None ? Py_NewRef(copy) : NULL;
-    if (open_operator(self, op) || open_types(self, dtype, out == Py_None ? NULL : out, acc == Py_None ? NULL : acc) ||
-        open_form(&self->fixed.desc, form, reverse) || open_grouping(self, by, index == Py_None ? NULL : index) ||
-        open_words(&self->fixed.desc, words) || make(self, device)) {
+    if (open_operator(self, op) || open_form(&self->fixed.desc, form, reverse) || open_words(self, words) ||
+        open_types(self, dtype, out == Py_None ? NULL : out, acc == Py_None ? NULL : acc) ||
+        open_grouping(self, by, index == Py_None ? NULL : index) || make(self, device)) {
         Py_DECREF(self);
         return NULL;
     }
@@ -249,11 +274,12 @@ static PyType_Slot slots[] = {
      "A computation of fixed types on a device of its own, to be run time and again: nothing is looked up, and no\n"
      "array of another type or device is taken.\n\n"
      "op: an operator's name, or an Operator of your own, which needs out_dtype\n"
+     "out_dtype: 'bool' is for any and all, and for min, max, bor and bxor of bool\n"
      "device: as tally_open has it, such as 'cpu:threads=2', 'cpu:avx2' or 'cuda:1'\n"
      "form: 'reduce', or 'inclusive' or 'exclusive' for scans\n"
      "by: 'offsets', 'keys' or 'labels', which each run then brings, of type index_dtype\n\n"
-     "words: 'out': results are states, int64s in a last dimension; 'in': the elements are states of op and dtype; "
-     "'both'.\n"
+     "words: 'out': results are states, int64s in a last dimension; 'in': the elements are states of op and dtype,\n"
+     "in one array also for dot; 'both'.\n"
      "States of exact sums, means and variances add up as int64s (docs/words.md)\n\n"
      "Any thread may run it, and it pickles."},
     {Py_tp_new, plan_new},

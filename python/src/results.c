@@ -1,5 +1,6 @@
 #include "results.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dlpack.h"
@@ -118,7 +119,24 @@ int array_new(array *made, const array *like, int ndim, const Py_ssize_t *shape,
 }
 
 bool array_has_numbers(const array *like, tally_dtype dtype) {
-    return like->library != LIBRARY_FOREIGN && dtype != TALLY_F16 && dtype != TALLY_BF16;
+    return like->library == LIBRARY_BUFFER ||
+           (like->library == LIBRARY_NUMPY && dtype != TALLY_F16 && dtype != TALLY_BF16);
+}
+
+static double double_of_f16(uint16_t bits) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double magnitude = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                             : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                            : ldexp(fraction, -24);
+    return bits >> 15 ? -magnitude : magnitude;
+}
+
+/* The bits are the upper half of an f32's. */
+static double double_of_bf16(uint16_t bits) {
+    const uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof value);
+    return (double)value;
 }
 
 static PyObject *number_of(const void *bytes, tally_dtype dtype, bool is_bool) {
@@ -152,6 +170,10 @@ static PyObject *number_of(const void *bytes, tally_dtype dtype, bool is_bool) {
         return PyLong_FromUnsignedLong(v.u32);
     case TALLY_U64:
         return PyLong_FromUnsignedLongLong(v.u64);
+    case TALLY_F16:
+        return PyFloat_FromDouble(double_of_f16(v.u16));
+    case TALLY_BF16:
+        return PyFloat_FromDouble(double_of_bf16(v.u16));
     case TALLY_F32:
         return PyFloat_FromDouble((double)v.f32);
     case TALLY_F64:

@@ -4,6 +4,7 @@ that is there has imported its own.
 SPDX-License-Identifier: Apache-2.0"""
 import array
 import math
+import struct
 import sys
 
 ON_HOST = (1, 3) # DLPack's devices: the CPU, and host memory that CUDA has locked
@@ -12,7 +13,9 @@ BUFFER_CODES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": 
 
 
 def library_of(x):
-    name = type(x).__module__.partition(".")[0]
+    """The library of an array's class, or of the class that it is derived from."""
+    names = [one.__module__.partition(".")[0] for one in type(x).__mro__]
+    name = next((name for name in names if name in ("numpy", "torch", "cupy")), names[0])
     return "jax" if name == "jaxlib" else name
 
 
@@ -38,16 +41,28 @@ def refuse_gradients():
         raise RuntimeError
 
 
+def view_of(memory, code, shape):
+    """Memory without gaps as a memoryview of elements in C order."""
+    memory = memoryview(memory).cast("B")
+    try:
+        return memory.cast(code) if len(shape) == 1 else memory.cast(code, shape)
+    except ValueError:
+        if code != "e":
+            raise
+        raise TypeError("memoryviews have no float16 before Python 3.12; name another type with dtype=, or take NumPy's "
+                        "arrays") from None
+
+
 def in_c_order(x):
     """A copy in C order."""
     library = library_of(x)
-    if library in ("builtins", "array"):
-        view = memoryview(x)
-        return memoryview(view.tobytes()).cast(view.format, view.shape)
     if library == "torch":
         return x.clone(memory_format=sys.modules["torch"].contiguous_format)
     if library in ("numpy", "cupy"):
         return sys.modules[library].array(x, order="C")
+    if not hasattr(x, "__array_namespace__"):
+        view = memoryview(x)
+        return view_of(view.tobytes(), view.format[-1], view.shape)
     return x.__array_namespace__().asarray(x, copy=True)
 
 
@@ -68,9 +83,10 @@ def empty(like, shape, dtype):
     if hasattr(like, "__array_namespace__"):
         module = like.__array_namespace__()
         return module.empty(shape, dtype=getattr(module, dtype), device=like.device)
+    if dtype not in BUFFER_CODES:
+        raise TypeError(f"memoryviews have no {dtype}; name another type with dtype=")
     code = BUFFER_CODES[dtype]
-    memory = memoryview(bytearray(math.prod(shape) * memoryview(b"\0" * 8).cast(code).itemsize))
-    return memory.cast(code) if len(shape) == 1 else memory.cast(code, shape)
+    return view_of(bytearray(math.prod(shape) * struct.calcsize(code)), code, shape)
 
 
 def adopted(like, result):
@@ -81,16 +97,22 @@ def adopted(like, result):
 def permuted(x, axes):
     if library_of(x) == "torch":
         return x.permute(*axes)
-    return x.transpose(axes) if hasattr(x, "transpose") else x.__array_namespace__().permute_dims(x, axes)
+    if hasattr(x, "transpose"):
+        return x.transpose(axes)
+    if hasattr(x, "__array_namespace__"):
+        return x.__array_namespace__().permute_dims(x, axes)
+    raise TypeError(f"tally reduces a {type(x).__name__} only along axes that lie side by side; NumPy's arrays have no such "
+                    "limit")
 
 
 def with_initial(x, axis, value):
     """x with 'value' before its first elements along an axis."""
     library = library_of(x)
     if library == "builtins":
-        longer = memoryview(bytearray((len(x) + 1) * x.itemsize)).cast(x.format)
-        longer[0], longer[1:] = type(x[0])(value) if len(x) else value, x
-        return longer
+        data, rows, row = x.tobytes(), math.prod(x.shape[:axis]), math.prod(x.shape[axis:]) * x.itemsize
+        first = struct.pack(x.format, value) * math.prod(x.shape[axis + 1:])
+        longer = bytearray().join(first + data[k * row:(k + 1) * row] for k in range(rows))
+        return view_of(longer, x.format, x.shape[:axis] + (x.shape[axis] + 1,) + x.shape[axis + 1:])
     shape = x.shape[:axis] + (1,) + x.shape[axis + 1:]
     if library == "torch":
         torch = sys.modules["torch"]
@@ -105,8 +127,11 @@ def with_initial(x, axis, value):
 def corrected(x, n, correction, is_root):
     """A variance, or its root, that was divided by n, as if it had been by n - correction."""
     factor = n / (n - correction) if n > correction else math.nan
-    return x * x.dtype.type(math.sqrt(factor) if is_root else factor) if library_of(x) == "numpy" else \
-        x * (math.sqrt(factor) if is_root else factor)
+    factor = math.sqrt(factor) if is_root else factor
+    if isinstance(x, memoryview):
+        values = memoryview(x.tobytes()).cast(x.format)
+        return view_of(array.array(x.format, (value * factor for value in values)), x.format, x.shape)
+    return x * (x.dtype.type(factor) if library_of(x) == "numpy" else factor)
 
 
 def plan_of(plan, arguments):
@@ -168,6 +193,10 @@ def numbers(x):
         return array.array("q", x)
     except TypeError:
         pass
+    except OverflowError:
+        if all(hasattr(one, "__index__") for one in x):
+            raise OverflowError("lists and tuples of integers are int64, and one of them has more bits; NumPy's arrays have "
+                                "uint64") from None
     try:
         return array.array("d", x)
     except TypeError:

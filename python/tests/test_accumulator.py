@@ -124,6 +124,40 @@ def test_what_does_not_fit_is_refused():
     assert a.value() == 0 and a.count == 0
 
 
+def every_value_of(dtype):
+    bits = np.arange(1 << 16, dtype="u2")
+    with np.errstate(invalid="ignore"): # some of the NaNs are signalling
+        return (bits.view("f2") if dtype == "float16" else (bits.astype("u4") << 16).view("f4")).astype("f8")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_values_of_narrow_floats_are_rounded_to_them(dtype):
+    values = every_value_of(dtype)
+    for value in values[::97]:
+        np.testing.assert_equal(accumulator_of("sum", np.array([value])).value(dtype), value)
+    finite = np.unique(values[np.isfinite(values)])
+    for k in np.random.default_rng(6).integers(0, len(finite) - 1, 2000):
+        low, high = finite[k:k + 2]
+        between = accumulator_of("sum", np.array([low, (high - low) * 0.25]))
+        assert between.value(dtype) == low
+        between.add(np.array([(high - low) * 0.375]))
+        assert between.value(dtype) == high
+
+
+def test_values_are_rounded_once():
+    total = accumulator_of("sum", np.array([2048, 1, 2.0 ** -10], "f2"))
+    assert total.value("float16") == total.value() == 2050 and total.value("float32") == np.float32(2049 + 2.0 ** -10)
+    assert accumulator_of("sum", np.array([65504, 65504], "f2")).value() == math.inf
+    assert accumulator_of("sum", np.array([256, 1, 2.0 ** -30])).value("bfloat16") == 258
+
+
+@pytest.mark.parametrize("op, dtype", [("count_nonzero", "float64"), ("sum", "int32"), ("max", "uint8")])
+def test_only_flags_are_bools(op, dtype):
+    with pytest.raises(TypeError, match=f"{op} gives no bool"):
+        accumulator_of(op, np.full(256, 3, dtype), exact=False).value("bool")
+    assert accumulator_of("any", np.full(256, 3, dtype), exact=False).value("bool") is True
+
+
 def test_variance_with_correction():
     x = np.random.default_rng(4).standard_normal(100)
     assert accumulator_of("var", x, exact=False, correction=1).value() == pytest.approx(statistics.variance(x.tolist()))

@@ -2,6 +2,7 @@
 import ctypes
 import itertools
 import math
+import sys
 import warnings
 
 import numpy as np
@@ -133,6 +134,15 @@ def test_scans(name, dtype):
         same(longer, np.concatenate([first, theirs], axis=axis), True)
 
 
+def test_bools_of_nothing_are_zero_or_one():
+    for shape, options in (((0, 3), {"axis": 0}), (2, {"offsets": [0, 0, 2]}), (2, {"labels": [0, 1], "groups": 3})):
+        x = np.ones(shape, bool)
+        for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "any", "all"):
+            got = getattr(tally, name)(x, **options)
+            assert got.dtype == bool and set(got.view("u1")) <= {0, 1}
+        assert tally.bitwise_and(x, **options).all()
+
+
 def test_dtype_converts_elements_first():
     wide, precise = np.full((3, 9), 1 << 62), (1000 + np.arange(33) / 7).astype("f4")
     for name in ("sum", "prod", "sumsq", "norm1", "cumulative_sum", "cumulative_prod"):
@@ -165,6 +175,10 @@ def test_classes_derived_from_numpys():
     x = np.arange(6.0).reshape(2, 3)
     assert type(tally.sum(x.view(Own))) is np.float64
     np.testing.assert_array_equal(tally.sum(x.view(Own), axis=0), [3, 5, 7])
+    for gaps in (x[:, ::2], np.arange(24.0).reshape(2, 3, 4)[:, ::2]):
+        same(tally.sum(gaps.view(Own), axis=0), gaps.sum(axis=0), False)
+        same(tally.cumulative_sum(gaps.view(Own), axis=1, include_initial=True),
+             tally.cumulative_sum(gaps, axis=1, include_initial=True), False)
     with pytest.raises(TypeError, match="masks"):
         tally.sum(np.ma.masked_array(x, x > 1).view(OwnMasked))
 
@@ -206,6 +220,26 @@ def test_groups():
         np.testing.assert_array_equal(sums, [x[keys == name].sum() for name in names])
         running = tally.cumulative_sum(x, offsets=cuts)
         np.testing.assert_array_equal(running, np.concatenate([np.cumsum(x[a:b]) for a, b in zip(cuts, cuts[1:])]))
+
+
+def test_groups_take_the_defaults_of_other_options():
+    x, given = np.arange(4.0), {"axis": None, "out": None, "correction": 0}
+    for index in ({"offsets": [0, 1, 4]}, {"keys": [0, 1, 1, 1]}, {"labels": [0, 1, 1, 1]}):
+        np.testing.assert_equal(tally.var(x, keepdims=False, **given, **index), tally.var(x, **index))
+        with pytest.raises(ValueError, match="no axis, keepdims, out"):
+            tally.sum(x, keepdims=True, **index)
+        if "labels" not in index:
+            np.testing.assert_equal(tally.cumulative_sum(x, include_initial=False, **index), tally.cumulative_sum(x, **index))
+            with pytest.raises(ValueError, match="or include_initial"):
+                tally.cumulative_sum(x, include_initial=True, **index)
+
+
+@pytest.mark.parametrize("greatest", [2 ** 31 - 1, 2 ** 63 - 1])
+def test_labels_of_more_groups_than_there_can_be(greatest):
+    for options in ({}, {"skip_bad_labels": True}):
+        with pytest.raises(ValueError, match=f"the greatest label is {greatest}"):
+            tally.sum(np.ones(2), labels=np.array([0, greatest]), **options)
+    assert tally.sum([1, 2], labels=[0, greatest], groups=1, skip_bad_labels=True).tolist() == [1]
 
 
 def test_out_is_written_and_returned():
@@ -337,6 +371,57 @@ def test_buffers_without_strides():
     assert tally.sum((ctypes.c_double * 3)(1, 2, 4)) == 7
     rows = (ctypes.c_int * 3 * 2)((1, 2, 3), (4, 5, 6))
     assert tally.sum(rows, axis=0).tolist() == [5, 7, 9] and tally.sum(ctypes.c_int(5)) == 5
+
+
+def viewed(x):
+    """A memoryview of Python's own, of as many dimensions."""
+    return memoryview(x.tobytes()).cast(x.dtype.char, x.shape)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float64"])
+def test_memoryviews_of_several_dimensions(dtype):
+    x = np.random.default_rng(9).integers(1, 9, (3, 4, 5)).astype(dtype)
+    for axis in (0, 1, 2, -1):
+        for ours in (viewed(x), memoryview(np.repeat(x, 2, axis=1)[:, ::2])):
+            for f, options in ((tally.var, {"correction": .5}), (tally.std, {"correction": .5}), (tally.std, {"correction": 99.5}),
+                               (tally.sum, {}), (tally.cumulative_sum, {"include_initial": True}),
+                               (tally.cumulative_prod, {"include_initial": True})):
+                got = f(ours, axis=axis, **options)
+                assert isinstance(got, memoryview)
+                same(np.asarray(got), f(x, axis=axis, **options), True)
+    options = {"axis": (1, 2), "keepdims": True, "correction": .5}
+    same(np.asarray(tally.var(viewed(x), **options)), tally.var(x, **options), True)
+    assert tally.var(viewed(x), correction=.5) == pytest.approx(float(tally.var(x, correction=.5)))
+    with pytest.raises(TypeError, match="axes that lie side by side"):
+        tally.sum(viewed(x), axis=(0, 2))
+
+
+def test_memoryviews_with_gaps():
+    assert tally.sum(memoryview((ctypes.c_double * 4)(1, 2, 4, 8))[::2]) == 5
+    assert tally.sum(memoryview((ctypes.c_int * 4)(1, 2, 4, 8))[::-2]) == 10
+
+
+def test_narrow_floats_of_buffers_are_numbers():
+    x = memoryview(np.array([2048, 1, 2.0 ** -10], "f2"))
+    assert tally.sum(x, exact=True) == 2050 and tally.max(x) == 2048 and isinstance(tally.max(x), float)
+    assert tally.sum([256, 1.5], dtype="bfloat16") == 258
+    with pytest.raises(TypeError, match="memoryviews have no bfloat16"):
+        tally.cumulative_sum([256, 1.5], dtype="bfloat16")
+    if sys.version_info < (3, 12):
+        with pytest.raises(TypeError, match="memoryviews have no float16"):
+            tally.cumulative_sum(x)
+    else:
+        assert tally.cumulative_sum(x).tolist() == [2048, 2048, 2050]
+
+
+def test_large_integers_among_floats():
+    for kind in (list, tuple):
+        for x in ([2 ** 63, 1.5], [1.5, 2 ** 63], [-2 ** 70, 0, 0.5]):
+            assert tally.sum(kind(x)) == math.fsum(x)
+        with pytest.raises(OverflowError, match="integers are int64"):
+            tally.sum(kind([1, 2 ** 63]))
+        with pytest.raises(TypeError, match="lists and tuples of numbers"):
+            tally.sum(kind([2 ** 63, "1"]))
 
 
 def test_buffers_need_no_numpy():

@@ -62,7 +62,7 @@ def test_scans_and_groups():
     by_keys = tally.Plan("max", "int32", by="keys")
     for ours, theirs in zip(by_keys(x, keys=keys), tally.max(x, keys=keys)):
         np.testing.assert_array_equal(ours, theirs)
-    by_labels = tally.Plan("sum", "int32", by="labels", index_dtype="int32")
+    by_labels = tally.Plan("sum", "int32", by="labels", index_dtype="int32", keepdims=False)
     np.testing.assert_array_equal(by_labels(x, labels=labels.astype("i4"), groups=5), np.bincount(labels, x))
     out = np.empty(1000, "i8")
     assert scan(x, out=out) is out and out[-1] == x.sum()
@@ -82,6 +82,39 @@ def test_two_inputs_and_types():
     assert tally.Plan("dot", "float32")(x, y) == 45
     wide = tally.Plan("sum", "float32", out_dtype="float64", acc_dtype="float64")(x)
     assert wide == 45 and wide.dtype == np.float64
+
+
+def test_results_that_are_bools():
+    x = np.arange(6).reshape(2, 3) % 2 == 1
+    for op, theirs in (("min", np.min), ("max", np.max), ("bor", np.bitwise_or.reduce), ("bxor", np.bitwise_xor.reduce)):
+        got, expected = tally.Plan(op, "bool", axis=1, out_dtype="bool")(x), theirs(x, axis=1)
+        assert got.dtype == bool and got.tolist() == expected.tolist()
+    for options in ({}, {"out_dtype": "bool"}):
+        assert tally.Plan("any", **options)(np.full(256, 3.0)) is np.True_
+    assert tally.Plan("max", "bool", out_dtype="bool", form="inclusive")([]).tolist() == []
+
+
+OWN = tally.Operator("struct acc_t { int n; };", "acc_t{0}", "acc_t{x}", "acc_t{left.n + right.n}", "acc.n", acc_bytes=4,
+                     name="own")
+
+
+@pytest.mark.parametrize("op, dtype, options, says", [
+    ("count_nonzero", "float64", {}, "count_nonzero of float64 gives no bool"), ("sum", "int64", {}, "sum of int64 gives no bool"),
+    ("sum", "bool", {}, "sum of bool gives no bool"), ("max", "uint8", {}, "max of uint8 gives no bool"),
+    ("argmax", "bool", {}, "argmax of bool"), ("norm_inf", "bool", {}, "norm_inf of bool"), ("band", "bool", {}, "no elements is 255"),
+    ("min", "bool", {"form": "exclusive"}, "no elements is 255"), ("max", "bool", {"words": "in"}, "max of states"),
+    (OWN, "bool", {}, "own is an operator of your own"),
+])
+def test_results_that_would_be_invalid_bools_are_refused(op, dtype, options, says):
+    with pytest.raises(TypeError, match=says):
+        tally.Plan(op, dtype, out_dtype="bool", **options)
+
+
+def test_other_bytes_do_not_come_out_as_bools():
+    plan = tally.Plan("max", "bool", out_dtype="bool")
+    with pytest.raises(TypeError, match="takes arrays of bool"):
+        plan(np.full(3, 5, "u1"))
+    assert plan(np.ones(3, bool)) is np.True_
 
 
 def test_what_a_plan_does_not_take():
@@ -162,6 +195,19 @@ def test_operators_that_are_wrong():
         tally.Plan(object(), "int32", out_dtype="int32")
 
 
+def test_texts_are_not_cut_at_null_characters():
+    good = dict(acc="struct acc_t { int n; };", identity="acc_t{0}", lift="acc_t{1}", combine="acc_t{left.n + right.n}",
+                lower="acc.n", acc_bytes=4, name="count")
+    bad = [lambda: tally.Plan("sum\0x"), lambda: tally.Plan("sum", "f4\0x"), lambda: tally.Plan("sum", out_dtype="f8\0"),
+           lambda: tally.sum([1], dtype="f8\0x"), lambda: tally.Accumulator("sum", "f4\0x"), lambda: tally.Accumulator("sum\0x"),
+           lambda: tally.Plan("sum", device="cpu\0"), lambda: tally.Plan("sum", form="reduce\0")]
+    bad += [lambda name=name: tally.Plan(tally.Operator(**{**good, name: good[name] + "\0 + 1"}), "int32", out_dtype="int32")
+            for name, text in good.items() if isinstance(text, str)]
+    for one in bad:
+        with pytest.raises(ValueError, match="null character"):
+            one()
+
+
 def slow_plan():
     """Some hundred milliseconds for 2^22 elements."""
     body = "int f(int x) { for (int k = 0; k < 60; k++) x = x * 1664525 + 1013904223; return x; }"
@@ -228,6 +274,30 @@ def test_states_in_words_add_up(op, dtype, exact):
         value(x.astype("f4"))
 
 
+@pytest.mark.parametrize("words", ["in", "both"])
+def test_states_of_operators_with_two_inputs_come_in_one_array(words):
+    x, y = np.random.default_rng(6).standard_normal((2, 5, 40))
+    states = tally.Plan("dot", axis=1, exact=True, words="out")(x, y)
+    plan = tally.Plan("dot", axis=0, exact=True, words=words)
+    got = plan(states) if words == "in" else tally.Plan("dot", axis=0, exact=True, words="in")(plan(states)[None])
+    assert got == tally.dot(x.ravel(), y.ravel(), exact=True)
+    with pytest.raises(TypeError, match="1 positional argument "):
+        plan(states, states)
+
+
+def test_groups_of_states():
+    x, labels = np.random.default_rng(7).standard_normal((6, 50)), np.array([2, 0, 2, 2, 0, 1])
+    states = tally.Plan("sum", axis=1, exact=True, words="out")(x)
+    for by, one in (("labels", {"labels": labels, "groups": 3}), ("offsets", {"offsets": np.array([0, 2, 2, 6])}),
+                    ("keys", {"keys": labels})):
+        got = tally.Plan("sum", exact=True, by=by, words="in")(states, **one)
+        several = {by: np.repeat(labels, 50) if by != "offsets" else one[by] * 50, **({"groups": 3} if by == "labels" else {})}
+        np.testing.assert_equal(got, tally.sum(x.ravel(), exact=True, **several))
+        np.testing.assert_equal(tally.Plan("sum", exact=True, by=by, words="in")(states[:, ::-1][:, ::-1], **one), got)
+        with pytest.raises(ValueError, match="states has"): # it would have been read past its end
+            tally.Plan("sum", exact=True, by=by, words="in")(states[:, 0], **one)
+
+
 def test_plans_pickle():
     x = np.arange(6, dtype="f4").reshape(2, 3)
     for plan in (tally.Plan("sum", "float32", axis=0, device="cpu:threads=1"), tally.Plan("mean", "float32")):
@@ -261,6 +331,7 @@ def test_the_words_of_nothing_are_a_state():
     ({"correction": 1}, "correction is 1; it is for"),
     ({"reverse": True}, "reverse is for scans"),
     ({"skip_bad_labels": True}, "skip_bad_labels is for labels"),
+    ({"index_dtype": "int32"}, "this plan has no by"),
     ({"words": "out", "out_dtype": "float32"}, "leave out_dtype None with words='out'"),
 ])
 def test_messages_name_options_of_python(options, says):
