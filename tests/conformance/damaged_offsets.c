@@ -16,19 +16,23 @@ typedef struct list {
     unsigned char bytes[(MOST_SEGMENTS + 1) * sizeof(int64_t)]; /* the same of the type, as the library is given them */
 } list;
 
-static void make_list(list *l, uint64_t *state) {
+/* Segments that may not be empty seldom are. */
+static void make_list(list *l, bool may_be_empty, uint64_t *state) {
     const uint64_t size = random_below(state, 100);
     const uint64_t most = size < 80 ? 9 : size < 98 ? 700 : MOST_SEGMENTS;
     l->segments = (size_t)random_below(state, most + 1);
-    l->values = (size_t)random_below(state, most + 1);
+    l->values = (size_t)random_below(state, most + 1) + (may_be_empty ? 0 : 2 * l->segments);
+    l->values = l->values < MOST_VALUES ? l->values : MOST_VALUES;
     const uint64_t width =
         1 + 2 * (uint64_t)l->values / (l->segments + 1); /* of a segment: the mean fills the values */
     int64_t at = (int64_t)random_below(state, 3);
     for (size_t g = 0; g <= l->segments; g++) {
         l->offset[g] = at < (int64_t)l->values ? at : (int64_t)l->values;
-        at += (int64_t)random_below(state, width + 1);
+        at += may_be_empty ? (int64_t)random_below(state, width + 1) : 1 + (int64_t)random_below(state, width / 2 + 1);
     }
-    const size_t runs = (size_t)random_below(state, 4) * (1 + l->segments / 2000); /* of empty segments */
+    /* of empty segments */
+    const size_t runs =
+        may_be_empty || random_below(state, 9) == 0 ? (size_t)random_below(state, 4) * (1 + l->segments / 2000) : 0;
     for (size_t r = 0; r < runs; r++) {
         const size_t from = (size_t)random_below(state, l->segments + 1), left = l->segments - from;
         const size_t length = (size_t)random_below(state, (left < 400 ? left : 400) + 1);
@@ -39,9 +43,9 @@ static void make_list(list *l, uint64_t *state) {
         for (size_t g = (size_t)random_below(state, l->segments + 1); g <= l->segments; g++)
             l->offset[g] = (int64_t)(g % 2 && l->values ? 1 : 0);
     const size_t count = (size_t)random_below(state, 4);
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) /* all ones, to which 1 must not be added, or from -3 to 3 past the end */
         l->offset[random_below(state, l->segments + 1)] =
-            (int64_t)random_below(state, l->values + 7) - 3; /* -3 to 3 past the end */
+            random_below(state, 3) ? (int64_t)random_below(state, l->values + 7) - 3 : -1;
 }
 
 /* As the caller's type has the offsets: a negative one of an unsigned type is far past the end. */
@@ -50,6 +54,13 @@ static bool is_good(const list *l) {
         if (l->offset[g] < 0 || l->offset[g] > (int64_t)l->values || (g && l->offset[g] < l->offset[g - 1]))
             return false;
     return true;
+}
+
+static bool has_empty(const list *l) {
+    for (size_t g = 0; g < l->segments; g++)
+        if (l->offset[g] == l->offset[g + 1])
+            return true;
+    return false;
 }
 
 typedef struct run {
@@ -79,11 +90,11 @@ static bool is_result(const run *r, const unsigned char *out, int64_t at, int64_
     return is_float(r->desc.out) ? found.d == (double)count : found.i == count;
 }
 
-/* Checks the sums of a good list. Every value is 1, so that sums are numbers of elements. */
+/* Checks the results of a good list. Every value is 1, so that sums are numbers of elements. */
 static bool sums_are_right(const run *r, const unsigned char *out) {
     for (size_t g = 0; g < r->l.segments; g++) {
         const int64_t begin = r->l.offset[g], count = r->l.offset[g + 1] - begin;
-        if (r->desc.form == TALLY_REDUCE && !is_result(r, out, (int64_t)g, count))
+        if (r->desc.form == TALLY_REDUCE && !is_result(r, out, (int64_t)g, r->desc.op == TALLY_MAX ? 1 : count))
             return false;
         for (int64_t k = 0; r->desc.form != TALLY_REDUCE && k < count; k++)
             if (!is_result(r, out, begin + k, r->desc.flags & TALLY_REVERSE ? count - k : k + 1))
@@ -96,7 +107,7 @@ static void run_list(run *r) {
     checker *c = r->c;
     list *l = &r->l;
     uint64_t state = r->seed;
-    make_list(l, &state);
+    make_list(l, r->desc.op != TALLY_MAX, &state);
     const size_t size = size_of(r->desc.index);
     for (size_t g = 0; g <= l->segments; g++)
         encode(r->desc.index, (cell){.i = l->offset[g]}, l->bytes + g * size);
@@ -116,15 +127,15 @@ static void run_list(run *r) {
     guarded_fetch(&c->out);
     c->cases++;
     c->elements += l->values;
-    const bool good = is_good(l);
-    if (status != (good ? TALLY_OK : TALLY_BAD_OFFSETS))
+    const bool right = is_good(l), good = right && (r->desc.op != TALLY_MAX || !has_empty(l));
+    if (status != (good ? TALLY_OK : right ? TALLY_EMPTY : TALLY_BAD_OFFSETS))
         failed(r, tally_status_name(status));
     else if (!guarded_intact(&c->out))
         failed(r, "memory around the output was written");
     else if (!good && !(r->desc.flags & TALLY_CHECK_WHILE_RUNNING) && !guarded_unchanged(&c->out))
         failed(r, "the output was touched");
     else if (good && !sums_are_right(r, guarded_found(&c->out)))
-        failed(r, "wrong sums");
+        failed(r, "wrong results");
 }
 
 static void on_device(run *r, const options *o, const char *spec) {
@@ -133,14 +144,20 @@ static void on_device(run *r, const options *o, const char *spec) {
         tally_form form;
         bool reverse, while_running;
         tally_dtype in;
-    } forms[] = {{TALLY_REDUCE, false, true, TALLY_I32},         {TALLY_REDUCE, false, true, TALLY_F32},
-                 {TALLY_INCLUSIVE_SCAN, false, true, TALLY_F32}, {TALLY_INCLUSIVE_SCAN, true, true, TALLY_I32},
-                 {TALLY_REDUCE, false, false, TALLY_I32},        {TALLY_INCLUSIVE_SCAN, true, false, TALLY_F32}};
+        tally_op op; /* the maximum refuses empty segments, which is another check on GPUs */
+    } forms[] = {{TALLY_REDUCE, false, true, TALLY_I32, TALLY_SUM},
+                 {TALLY_REDUCE, false, true, TALLY_F32, TALLY_SUM},
+                 {TALLY_INCLUSIVE_SCAN, false, true, TALLY_F32, TALLY_SUM},
+                 {TALLY_INCLUSIVE_SCAN, true, true, TALLY_I32, TALLY_SUM},
+                 {TALLY_REDUCE, false, false, TALLY_I32, TALLY_SUM},
+                 {TALLY_REDUCE, false, false, TALLY_I32, TALLY_MAX},
+                 {TALLY_INCLUSIVE_SCAN, true, false, TALLY_F32, TALLY_SUM}};
     const uint64_t lists = o->quick ? 60 : 600;
     r->spec = spec;
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
-            const combination what = {.form = forms[f].form,
+            const combination what = {.op = forms[f].op,
+                                      .form = forms[f].form,
                                       .reverse = forms[f].reverse,
                                       .grouping = TALLY_SEGMENTS,
                                       .in = forms[f].in,
@@ -150,7 +167,7 @@ static void on_device(run *r, const options *o, const char *spec) {
                 continue;
             r->desc = combination_desc(&what);
             r->desc.flags |= forms[f].while_running ? TALLY_CHECK_WHILE_RUNNING : 0;
-            r->desc.out = is_float(what.in) ? TALLY_F32 : TALLY_I64;
+            r->desc.out = is_float(what.in) ? TALLY_F32 : what.op == TALLY_MAX ? TALLY_I32 : TALLY_I64;
             if (tally_plan_create(r->c->device, &r->desc, &r->plan) != TALLY_OK) {
                 checker_fail(r->c, "%s on %s: tally_plan_create: %s", r->name, spec, tally_last_error());
                 continue;
