@@ -203,7 +203,7 @@ static bool are_near(const sample *s, tally_dtype type, uint64_t seed, const cha
 static void are_refused(sample *s, tally_plan *plan, const char *x, const char *y, char *index, char *out,
                         char *scratch) {
     const size_t bytes = s->results * s->out_size, where = random_below(&s->seed, s->groups + 1);
-    const uint64_t bad = s->n + 1 + random_below(&s->seed, 9);
+    const uint64_t bad = random_below(&s->seed, 2) ? UINT64_MAX : s->n + 1 + random_below(&s->seed, 9);
     memset(scratch, FILL, bytes);
     assert_ok(tally_copy(gpu, out, scratch, bytes));
     assert_ok(tally_copy(gpu, index + where * s->index_size, &bad, s->index_size));
@@ -250,6 +250,58 @@ static void groups_have_the_cpus_results(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* To such an offset 1 must not be added, as operators do that refuse empty segments. */
+static void offsets_of_all_ones_are_refused(void **state) {
+    (void)state;
+    static const tally_op refusing[] = {TALLY_MIN, TALLY_ARGMAX, TALLY_MINMAX};
+    static const struct {
+        size_t n, length;
+    } shapes[] = {
+        {200000, 10}, {300000, 100}, {20000000, 100}}; /* of each way that checks offsets in a launch before */
+    for (size_t k = 0; k < COUNT_OF(refusing) * COUNT_OF(shapes) * 2; k++) {
+        const size_t n = shapes[k / 2 % COUNT_OF(shapes)].n, length = shapes[k / 2 % COUNT_OF(shapes)].length;
+        const bool is_wide = k % 2;
+        const size_t size = is_wide ? 8 : 4, groups = n / length, places[] = {0, 1, 3, 5, groups / 2 + 1, groups - 1};
+        if (n > most)
+            continue;
+        tally_desc desc = {.struct_size = sizeof desc,
+                           .op = refusing[k / 2 / COUNT_OF(shapes)],
+                           .grouping = TALLY_SEGMENTS,
+                           .in = TALLY_F32,
+                           .index = is_wide ? TALLY_I64 : TALLY_I32};
+        tally_plan *plan;
+        assert_ok(tally_plan_create(gpu, &desc, &plan));
+        const size_t bytes = groups * 8;
+        char *offsets = malloc((groups + 1) * size), *found = malloc(bytes), *untouched = malloc(bytes);
+        assert_true(offsets && found && untouched);
+        for (uint64_t g = 0, at = 0; g <= groups; g++, at += length)
+            memcpy(offsets + g * size, &at, size);
+        memset(untouched, FILL, bytes);
+        float *zeros = calloc(n, sizeof *zeros);
+        char *const x = upload(zeros, n * sizeof *zeros), *const index = room((groups + 1) * size),
+                    *const out = upload(untouched, bytes);
+        for (size_t p = 0; p < COUNT_OF(places); p++) {
+            const uint64_t ones = UINT64_MAX;
+            const tally_args args = {.struct_size = sizeof args,
+                                     .shape = {1, n, 1, groups},
+                                     .x = x,
+                                     .offsets = index,
+                                     .out = out,
+                                     .out_bytes = bytes};
+            assert_ok(tally_copy(gpu, index, offsets, (groups + 1) * size));
+            assert_ok(tally_copy(gpu, index + places[p] * size, &ones, size));
+            const tally_status status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
+            assert_ok(tally_copy(gpu, found, out, bytes));
+            if (status != TALLY_BAD_OFFSETS || memcmp(found, untouched, bytes) != 0)
+                fail_msg("%s of %zu by segments of %zu, offset %zu: %s", tally_op_name(desc.op), n, length, places[p],
+                         status == TALLY_BAD_OFFSETS ? "the output was touched" : tally_status_name(status));
+        }
+        tally_plan_destroy(plan);
+        tally_free(gpu, x), tally_free(gpu, index), tally_free(gpu, out);
+        free(offsets), free(found), free(untouched), free(zeros);
+    }
+}
+
 int main(int argc, char **argv) {
     rounds = argc > 1 ? strtoull(argv[1], NULL, 10) : rounds;
     most = argc > 2 ? strtoull(argv[2], NULL, 10) : most;
@@ -257,6 +309,7 @@ int main(int argc, char **argv) {
     const int code = open_devices();
     if (code)
         return close_devices(code);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(groups_have_the_cpus_results)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(groups_have_the_cpus_results),
+                                       cmocka_unit_test(offsets_of_all_ones_are_refused)};
     return close_devices(cmocka_run_group_tests_name("random groups", tests, NULL, NULL));
 }
