@@ -388,7 +388,8 @@ static tally_status need_notes(const run *r) {
 }
 
 bool tally_cuda_many_shares_groups(const tally_computation *c) {
-    return c->desc.grouping == TALLY_KEYS || (c->desc.grouping == TALLY_SEGMENTS && !c->words.count);
+    return !c->takes_words &&
+           (c->desc.grouping == TALLY_KEYS || (c->desc.grouping == TALLY_SEGMENTS && !c->gives_words));
 }
 
 tally_status tally_cuda_many_run_groups(tally_cuda_shared *r, bool *is_done) {

@@ -9,7 +9,8 @@
  * few data, one group has nearly all of them, or the offsets are wrong. */
 tally_status tally_cuda_many_run_groups(tally_cuda_shared *run, bool *is_done);
 
-/* Whether groups are shared out. States by segments are not. */
+/* Whether groups are shared out. States are not, as a part in a stream would not tell of damaged ones, nor are segments
+ * that become states. */
 bool tally_cuda_many_shares_groups(const tally_computation *computation);
 
 /* The kernels of segments for a GPU, where groups are shared out. */
