@@ -273,14 +273,32 @@ void fields_delimit(fields *r, char delimiter) {
         r->special['\t'] = 1;
 }
 
-/* Counts a candidate outside quotes in the part of the first row that the buffer holds. */
+/* Where the quoted part that begins at a quote ends: behind its closing quote, or where the buffer does. */
+static size_t behind_quotes(const fields *r, size_t at) {
+    for (at++; at < r->length; at++) {
+        if (r->buffer[at] == '"' && (at + 1 == r->length || r->buffer[at + 1] != '"'))
+            return at + 1;
+        at += r->buffer[at] == '"';
+    }
+    return r->length;
+}
+
+/* Whether a candidate is outside quotes in the part of the first row that the buffer holds. A quote counts at the start
+ * of a field, whichever candidate delimits it. Behind a blank it may also be a part of a plain field: it counts there
+ * only if another one closes it in the same line. */
 static bool row_has(const fields *r, char candidate) {
-    bool quoted = false;
-    for (size_t i = r->at; i < r->length && (quoted || r->buffer[i] != '\n'); i++) {
-        if (r->buffer[i] == '"')
-            quoted = !quoted;
-        if (!quoted && r->buffer[i] == (unsigned char)candidate)
+    bool starts = true, after_blank = false;
+    for (size_t i = r->at; i < r->length && r->buffer[i] != '\n'; i++) {
+        const unsigned char c = r->buffer[i];
+        if (c == (unsigned char)candidate)
             return true;
+        if (c == '"' && (starts || after_blank)) {
+            const size_t end = behind_quotes(r, i);
+            if (starts || !memchr(r->buffer + i, '\n', end - i))
+                i = end - 1;
+        }
+        after_blank = c == ' ' || c == '\t';
+        starts = c == '\t' || c == ';' || c == ',' || (starts && c == ' ');
     }
     return false;
 }

@@ -256,6 +256,11 @@ static int ended_early(const input *in, fault *f) {
                       (unsigned long long)in->position, (unsigned long long)in->count);
 }
 
+static int more_than_shape(const input *in, fault *f) {
+    return fault_data(f, "%s: --shape makes %llu elements, and there are more", in->name,
+                      (unsigned long long)in->count);
+}
+
 /* A raw pipe whose length follows from --shape must end there; only then can the shape be right. */
 static int check_raw_end(input *in, fault *f) {
     unsigned char byte;
@@ -263,9 +268,7 @@ static int check_raw_end(input *in, fault *f) {
     if (in->bytes.seekable)
         return 0;
     const int code = stream_read(&in->bytes, &byte, 1, &got, f);
-    return code == 0 && got > 0 ? fault_data(f, "%s: --shape makes %llu elements, and there are more", in->name,
-                                             (unsigned long long)in->count)
-                                : code;
+    return code == 0 && got > 0 ? more_than_shape(in, f) : code;
 }
 
 static int read_binary(input *in, void *elements, size_t capacity, size_t *got, fault *f) {
@@ -329,6 +332,14 @@ static int text_to_numbers(input *in, fault *f) {
     return code;
 }
 
+/* How many bytes of a pipe to store. What follows the array of an npy file is the next command's. A raw pipe must end
+ * where its --shape does, which one byte more would show. */
+static uint64_t bytes_to_spool(const input *in) {
+    if (in->count == INPUT_UNKNOWN)
+        return UINT64_MAX;
+    return in->count * in->element_bytes + (in->format == INPUT_RAW);
+}
+
 int input_make_seekable(input *in, fault *f) {
     int code;
     if (in->format == INPUT_TEXT)
@@ -337,7 +348,7 @@ int input_make_seekable(input *in, fault *f) {
         return 0;
     /* The header of an npy pipe has been read already, so the stored bytes start after it. */
     const uint64_t taken = in->bytes.offset;
-    if ((code = stream_spool(&in->bytes, f)) != 0)
+    if ((code = stream_spool(&in->bytes, bytes_to_spool(in), f)) != 0)
         return code;
     const uint64_t bytes = in->bytes.size - taken;
     stream_seek(&in->bytes, in->data_start);
@@ -350,7 +361,7 @@ int input_make_seekable(input *in, fault *f) {
         in->position = bytes / in->element_bytes;
         return ended_early(in, f);
     }
-    return 0;
+    return bytes > in->count * in->element_bytes ? more_than_shape(in, f) : 0;
 }
 
 void input_seek(input *in, uint64_t element) {

@@ -53,6 +53,8 @@ static int push_sent(void *context, fault *f) {
         code = buffer_send(w, &r->y, bytes, f);
     if (code == 0)
         code = work_check_in(f, w->x.name, tally_push(r->plan, &args));
+    if (code == 0)
+        wrap_add_products(w, &r->second, r->x.sent, r->y.sent, r->pushed * r->g.inner);
     return code != 0 ? code : wrap_push(&r->second, r->second.plan, &args, w->x.name, f);
 }
 

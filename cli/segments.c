@@ -140,6 +140,17 @@ static int skip_to(segmented *s, int64_t offset) {
     return code;
 }
 
+/* Values behind the last offset belong to no segment, either. They are read where only that shows how many there are
+ * and whether they are numbers, and from every pipe, so that the next command's input begins where it should. */
+static int skip_rest(segmented *s) {
+    input *const x = &s->w.x;
+    size_t got = x->count != INPUT_UNKNOWN && x->bytes.seekable ? 0 : (size_t)s->capacity;
+    int code = 0;
+    while (code == 0 && got == s->capacity)
+        code = input_read(x, s->x.host, (size_t)s->capacity, &got, s->w.f);
+    return code;
+}
+
 static int run_all(segmented *s) {
     work *const w = &s->w;
     size_t got, kept = 1;
@@ -156,7 +167,7 @@ static int run_all(segmented *s) {
             return code;
         s->bounds[0] = s->bounds[kept + got - 1];
     } while (got == BLOCK_SEGMENTS);
-    return 0;
+    return skip_rest(s);
 }
 
 static int make_room(segmented *s) {

@@ -115,16 +115,19 @@ void stream_kept(stream *s) {
     s->spooled = s->seekable = true;
 }
 
-int stream_spool(stream *s, fault *f) {
+int stream_spool(stream *s, uint64_t most, fault *f) {
     enum { PIECE = 1 << 20 };
     unsigned char *const piece = malloc(PIECE);
-    size_t got = PIECE;
+    size_t asked, got;
     int code = 0;
     if (!piece)
         return fault_data(f, "%s: no memory for reading", s->name);
     stream_keep(s);
-    while (code == 0 && got == PIECE)
-        code = stream_read(s, piece, PIECE, &got, f);
+    do {
+        asked = most < PIECE ? (size_t)most : PIECE;
+        code = stream_read(s, piece, asked, &got, f);
+        most -= got;
+    } while (code == 0 && got == asked && most > 0);
     stream_kept(s);
     free(piece);
     return code;

@@ -49,7 +49,7 @@ void stream_seek(stream *s, uint64_t offset);
 void stream_keep(stream *s);
 void stream_kept(stream *s);
 
-/* The two with everything read between them. */
-int stream_spool(stream *s, fault *f);
+/* The two with everything read between them, but at most so many bytes: what follows is left in the pipe. */
+int stream_spool(stream *s, uint64_t most, fault *f);
 
 #endif

@@ -101,12 +101,11 @@ static int check_pair(work *w) {
         return fault_data(w->f, "%s holds %s and %s holds %s; dot needs two of one type%s", x->name,
                           tally_dtype_name(x->dtype), y->name, tally_dtype_name(y->dtype),
                           x->format == INPUT_TEXT || y->format == INPUT_TEXT ? ", which --dtype sets for text" : "");
-    if (x->count == INPUT_UNKNOWN || y->count == INPUT_UNKNOWN)
-        return 0;
-    if (x->count != y->count)
+    const bool both_known = x->count != INPUT_UNKNOWN && y->count != INPUT_UNKNOWN;
+    if (both_known && x->count != y->count)
         return fault_data(w->f, "%s has %llu elements and %s has %llu; dot needs as many of each", x->name,
                           (unsigned long long)x->count, y->name, (unsigned long long)y->count);
-    if (x->rank != y->rank || memcmp(x->shape, y->shape, sizeof *x->shape * (size_t)x->rank) != 0)
+    if (x->rank != y->rank || (both_known && memcmp(x->shape, y->shape, sizeof *x->shape * (size_t)x->rank) != 0))
         return fault_data(w->f, "%s and %s have different shapes; dot needs the same", x->name, y->name);
     return 0;
 }

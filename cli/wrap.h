@@ -3,7 +3,8 @@
  * The library's integers wrap, as C's and NumPy's do, and an npy file or raw numbers have a type whose user expects
  * that. Text has none: a wrapped result of it would be a wrong number without a word. So the command computes each such
  * result a second time in f64. Both agree to far less than 2^62, unless the first one has wrapped: then they are a
- * multiple of 2^64 apart.
+ * multiple of 2^64 apart. A dot is the exception: its products are too large for f64 to tell, because they may cancel.
+ * The command adds them exactly, in 192 bits.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_WRAP_H
@@ -15,6 +16,9 @@
 typedef struct wrap {
     tally_plan *plan, *large; /* as the command's own; 'large' for one group in pieces beside many groups */
     buffer out, initial;
+    bool adds_products; /* dot: instead of a plan, high * 2^128 + low is the sum */
+    unsigned __int128 low;
+    int64_t high;
 } wrap;
 
 /* After work_plan; 'results' is how many there are at most at a time. */
@@ -28,6 +32,9 @@ int wrap_open_large(work *w, wrap *second);
 int wrap_run(work *w, wrap *second, const tally_args *args);
 int wrap_push(const wrap *second, tally_plan *plan, const tally_args *args, const char *name, fault *f);
 int wrap_finish(work *w, wrap *second, tally_plan *plan);
+
+/* For a dot: adds n products of the two inputs. */
+void wrap_add_products(const work *w, wrap *second, const void *x, const void *y, uint64_t n);
 
 /* Compares n results with those that wrap_fetch has brought to the host; wrap_check does both. 'first': the number of
  * the first, for the message. */

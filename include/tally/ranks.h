@@ -98,7 +98,8 @@ TALLY_API tally_status tally_rank_plan_create(tally_device *device, const tally_
 TALLY_API void tally_rank_plan_destroy(tally_rank_plan *plan);
 
 /* Begins a run over the ranks' parts, also after a run that did not reach its end. args must stay valid until the run
- * ends. With args NULL the ranks only compare their descriptors. The stream is as for tally_run with
+ * ends. With args NULL on all ranks they only compare their descriptors; if only some have NULL, all get
+ * TALLY_INVALID_ARGUMENT. The stream is as for tally_run with
  * TALLY_RANK_DEVICE_WORDS and TALLY_RANK_TRUSTED, for runs of ALL_VALUES, AXIS and LABELS; else it is
  * TALLY_SYNCHRONOUS. */
 TALLY_API void tally_rank_begin(tally_rank_plan *plan, const tally_args *args, unsigned flags, tally_stream stream);

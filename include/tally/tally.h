@@ -446,7 +446,8 @@ TALLY_API void tally_plan_destroy(tally_plan *plan);
 TALLY_API tally_status tally_supports(tally_device *device, const tally_desc *desc);
 
 /* The descriptor with every default filled in (desc->user points into the plan), and the number of output elements per
- * result (2 for minmax). Either may be NULL. */
+ * result (2 for minmax). Either may be NULL. desc->struct_size is set by the caller before the call, as in
+ * TALLY_DESC_INIT; TALLY_INVALID_ARGUMENT if it is wrong, and for a plan that is NULL. */
 TALLY_API tally_status tally_plan_describe(const tally_plan *plan, tally_desc *desc, size_t *elements_per_result);
 
 /* Bytes of workspace for runs of this shape; 0 when none is needed (always so on the CPU). A shape that no input can

@@ -29,6 +29,9 @@ void tally_plan_destroy(tally_plan *plan) {
 tally_status tally_plan_describe(const tally_plan *plan, tally_desc *desc, size_t *elements_per_result) {
     if (!plan)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_plan_describe: the plan is NULL");
+    if (desc && desc->struct_size != sizeof *desc)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_desc.struct_size is %zu; start from TALLY_DESC_INIT (%zu)",
+                          desc->struct_size, sizeof *desc);
     if (desc)
         *desc = plan->computation.desc;
     if (elements_per_result)

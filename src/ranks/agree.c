@@ -16,17 +16,22 @@ static const char *or_unknown(const char *name) {
     return name ? name : "unknown";
 }
 
-/* What the ranks must have alike, for people. */
+/* What the ranks must have alike, for people. Without arguments a rank only compares descriptors. */
 static void describe(const tally_rank_plan *plan, char text[TALLY_RANK_TEXT_WORDS * 8]) {
     const tally_desc *d = &plan->computation.desc;
-    const tally_shape none = {0, 0, 0, 0}, *s = plan->args ? &plan->args->shape : &none;
     int n = snprintf(text, TALLY_RANK_TEXT_WORDS * 8,
-                     "tally %s: %s of %s in %s to %s, %s, %s, %s, index %s, ddof %d, flags %u, split %d, initial %d",
+                     "tally %s: %s of %s in %s to %s, %s, %s, %s, index %s, ddof %d, flags %u, split %d, %s",
                      tally_version(), or_unknown(tally_op_name(d->op)), or_unknown(tally_dtype_name(d->in)),
                      or_unknown(tally_dtype_name(d->acc)), or_unknown(tally_dtype_name(d->out)),
                      or_unknown(tally_form_name(d->form)), or_unknown(tally_grouping_name(d->grouping)),
                      or_unknown(tally_mode_name(d->mode)), or_unknown(tally_dtype_name(d->index)), d->ddof, d->flags,
-                     (int)plan->options.split, plan->args && plan->args->initial);
+                     (int)plan->options.split,
+                     !plan->args           ? "no arguments"
+                     : plan->args->initial ? "initial 1"
+                                           : "initial 0");
+    if (!plan->args)
+        return;
+    const tally_shape *const s = &plan->args->shape;
     if (d->grouping == TALLY_AXIS && plan->options.split == TALLY_SPLIT_EXTENT)
         snprintf(text + n, TALLY_RANK_TEXT_WORDS * 8 - (size_t)n, ", outer %" PRIu64 ", inner %" PRIu64, s->outer,
                  s->inner);

@@ -496,6 +496,10 @@ static void finish_groups(tally_rank_plan *plan) {
         plan->step = tally_rank_explain;
         return;
     }
+    if (!plan->args) { /* nobody has any */
+        tally_rank_end(plan);
+        return;
+    }
     plan->has_agreed = true;
     const tally_status status = tally_rank_is_well(plan) ? check_records(plan) : TALLY_OK;
     tally_rank_keep(plan, status);
@@ -517,7 +521,7 @@ static void gather_records(tally_rank_plan *plan) {
 }
 
 void tally_rank_groups(tally_rank_plan *plan) {
-    if (tally_rank_is_well(plan))
+    if (tally_rank_is_well(plan) && plan->args)
         tally_rank_keep(plan, make_record(plan));
     if (plan->has_agreed)
         gather_records(plan);

@@ -99,7 +99,8 @@ tally_status tally_rank_plan_create(tally_device *device, const tally_desc *desc
         return room;
     }
     tally_rank_keep(plan, describe(plan, desc));
-    plan->is_refused = !tally_rank_is_well(plan);
+    plan->refusal = plan->status;
+    memcpy(plan->refusal_text, plan->text, sizeof plan->text);
     *out = plan;
     return TALLY_OK;
 }
@@ -142,8 +143,13 @@ static void check_arguments(tally_rank_plan *plan) {
                                          tally_grouping_name(c->desc.grouping)));
 }
 
+/* The first step without arguments. Ranks that have some would begin with this agreement, too, or with their records.
+ */
 static void compare_descriptions(tally_rank_plan *plan) {
-    tally_rank_agree(plan, tally_rank_end);
+    if (plan->has_agreed && !(plan->options.flags & TALLY_RANK_TRUSTED))
+        tally_rank_groups(plan);
+    else
+        tally_rank_agree(plan, tally_rank_end);
 }
 
 void tally_rank_begin(tally_rank_plan *plan, const tally_args *args, unsigned flags, tally_stream stream) {
@@ -155,8 +161,8 @@ void tally_rank_begin(tally_rank_plan *plan, const tally_args *args, unsigned fl
     plan->stream = stream;
     plan->is_over = false;
     plan->first = 0;
-    if (!plan->is_refused)
-        plan->status = TALLY_OK;
+    plan->status = plan->refusal;
+    memcpy(plan->text, plan->refusal_text, sizeof plan->text);
     if (args)
         check_arguments(plan);
     plan->step = !args                                                  ? compare_descriptions

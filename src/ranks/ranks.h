@@ -52,11 +52,16 @@ struct tally_rank_plan {
     tally_rank_step *after_agreement;
     tally_exchange exchange;
     tally_status status;            /* this rank's own, and after an agreement that of all */
-    bool is_over, is_refused;       /* the run is over; the description is refused, with status and text */
+    bool is_over;                   /* the run is over */
     bool has_agreed;                /* SEGMENTS, KEYS: an earlier run has shown that all have the same description */
     uint64_t results, first, block; /* states of each rank; those on their way */
     tally_rank_range head, tail;    /* SEGMENTS, KEYS: the first and the last group */
     char text[1280];                /* of the error; its beginning travels */
+
+    /* Why the description is refused, or TALLY_OK. Every run begins with it: what the ranks agree on replaces status
+     * and text. */
+    tally_status refusal;
+    char refusal_text[1280];
 };
 
 /* ---- steps ---- */

@@ -198,7 +198,7 @@ static void user_operators_with_something_missing(void **state) {
 }
 
 static void a_description_is_filled_in(void **state) {
-    tally_desc desc = describe(TALLY_MINMAX, TALLY_REDUCE, TALLY_I16), full;
+    tally_desc desc = describe(TALLY_MINMAX, TALLY_REDUCE, TALLY_I16), full = TALLY_DESC_INIT;
     size_t per_result = 0;
     tally_plan *plan;
     assert_ok(tally_plan_create(*state, &desc, &plan));
@@ -206,6 +206,19 @@ static void a_description_is_filled_in(void **state) {
     assert_int_equal(per_result, 2);
     assert_int_equal(full.out, TALLY_I16);
     assert_int_equal(full.struct_size, sizeof full);
+    const size_t sizes[] = {0, 5, sizeof full - 1, sizeof full + 8};
+    for (size_t k = 0; k < COUNT_OF(sizes); k++) { /* nothing is written to a struct of another size */
+        tally_desc other, before;
+        memset(&other, 0x5a, sizeof other);
+        other.struct_size = sizes[k];
+        before = other;
+        per_result = 77;
+        assert_fails(tally_plan_describe(plan, &other, &per_result), TALLY_INVALID_ARGUMENT);
+        assert_memory_equal(&other, &before, sizeof other);
+        assert_int_equal(per_result, 77);
+    }
+    assert_ok(tally_plan_describe(plan, NULL, &per_result));
+    assert_int_equal(per_result, 2);
     tally_plan_destroy(plan);
     static const struct {
         tally_op op;

@@ -45,7 +45,7 @@ static void expect_bad(tally_device *device, const tally_desc *desc, const damag
     fenced fx, fo, fout;
     tally_plan *plan;
     size_t per_result;
-    tally_desc full;
+    tally_desc full = TALLY_DESC_INIT;
     assert_ok(tally_plan_create(device, desc, &plan));
     assert_ok(tally_plan_describe(plan, &full, &per_result));
     size_t out_bytes = results * per_result * tally_dtype_size(full.out);

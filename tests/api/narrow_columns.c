@@ -29,7 +29,7 @@ static void compare(tally_device *device, tally_op op, tally_dtype type, size_t 
     unsigned char *own_x = malloc(rows * bytes), *own_y = malloc(rows * bytes);
     fill(type, n + misplaced, x);
     fill(type, n + misplaced, y);
-    tally_desc complete;
+    tally_desc complete = TALLY_DESC_INIT;
     size_t elements;
     assert_ok(tally_plan_describe(many, &complete, &elements));
     const size_t result = elements * tally_dtype_size(complete.out);

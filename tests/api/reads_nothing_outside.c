@@ -26,7 +26,7 @@ typedef struct fenced_run {
 static void run_fenced(const fenced_run *r, int before) {
     fenced x, y, index, out, keys_out;
     tally_plan *plan;
-    tally_desc full;
+    tally_desc full = TALLY_DESC_INIT;
     size_t per_result;
     if (tally_plan_create(r->device, &r->desc, &plan) == TALLY_UNSUPPORTED)
         return;

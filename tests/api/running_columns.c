@@ -21,7 +21,7 @@ static void take_column(const unsigned char *x, size_t bytes, uint64_t first, ui
 static void compare(tally_device *device, tally_op op, tally_dtype type, bool in_place, bool reverse) {
     static unsigned char x[MOST * RESULT_BYTES], out[MOST * RESULT_BYTES], copy[MOST * RESULT_BYTES];
     static unsigned char own[MOST * RESULT_BYTES], own_out[MOST * RESULT_BYTES], expected[MOST * RESULT_BYTES];
-    tally_desc axis = describe(op, TALLY_INCLUSIVE_SCAN, type), all = axis, complete;
+    tally_desc axis = describe(op, TALLY_INCLUSIVE_SCAN, type), all = axis, complete = TALLY_DESC_INIT;
     axis.grouping = TALLY_AXIS;
     axis.flags = all.flags = reverse ? TALLY_REVERSE : 0;
     tally_plan *one, *many;

@@ -13,7 +13,7 @@ static uint64_t random_rows(void) {
 }
 
 static void compare(tally_device *device, tally_desc axis, size_t misplaced) {
-    tally_desc all = axis, complete;
+    tally_desc all = axis, complete = TALLY_DESC_INIT;
     all.grouping = TALLY_ALL_VALUES;
     tally_plan *one, *many;
     const tally_status made = tally_plan_create(device, &axis, &many);

@@ -53,7 +53,7 @@ static void compare(tally_device *device, tally_op op, tally_dtype type, cut_kin
     const uint64_t groups = kind == OF_ANY_LENGTH
                                 ? cut(n - misplaced, most_length, empties, offsets)
                                 : cut_evenly(n - misplaced, most_length, kind == OF_ONE_BUT_FOR_ONE, offsets);
-    tally_desc complete;
+    tally_desc complete = TALLY_DESC_INIT;
     size_t elements;
     assert_ok(tally_plan_describe(many, &complete, &elements));
     const size_t result = elements * tally_dtype_size(complete.out);

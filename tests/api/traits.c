@@ -88,7 +88,7 @@ static void plans_do_what_was_told(void **state) {
         for (size_t t = 0; t < COUNT_OF(types); t++)
             for (int form = 0; form < TALLY_FORM_COUNT; form++)
                 for (int mode = 0; mode < TALLY_MODE_COUNT; mode++) {
-                    tally_desc desc = describe((tally_op)op, (tally_form)form, types[t]), told;
+                    tally_desc desc = describe((tally_op)op, (tally_form)form, types[t]), told = TALLY_DESC_INIT;
                     size_t per_result = 0;
                     tally_plan *plan = NULL;
                     desc.mode = (tally_mode)mode;

@@ -433,6 +433,55 @@ static void deep_return_is_found(void **state) {
         fail_msg("%.17g, not 2.5", found);
 }
 
+/* Whether a loop is unrolled or not: with constants alone, with the element, and in the identity, where more turns than
+ * can be unrolled are refused. */
+static void long_loops_are_right(void **state) {
+    static const char *const loops[] = {
+        "[&] { unsigned s = 1; for (unsigned k = 0; k < %uu; k++) s = s * 31u + (k ^ %s); return acc_t{s}; }()",
+        "[&] { unsigned s = 1, k = 0; while (k < %uu) { s = s * 31u + (k ^ %s); k++; } return acc_t{s}; }()"};
+    static const unsigned turns[] = {100, 511, 1022, 2000, 4000, 5000};
+    static int32_t x[N];
+    static uint64_t out[N];
+    (void)state;
+    for (int i = 0; i < N; i++)
+        x[i] = i * 77777 - 5;
+    for (size_t k = 0; k < COUNT_OF(loops) * COUNT_OF(turns) * 3; k++) {
+        const char *const loop = loops[k % 2];
+        const unsigned n = turns[k / 2 % COUNT_OF(turns)], which = (unsigned)(k / 2 / COUNT_OF(turns));
+        const bool reads_x = which == 1, is_identity = which == 2;
+        char text[200];
+        snprintf(text, sizeof text, loop, n, reads_x ? "(unsigned)x" : "5u");
+        tally_user_op op = operator_of_texts();
+        op.acc_source = "struct acc_t { unsigned a; };";
+        op.acc_bytes = 4;
+        op.identity_source = is_identity ? text : "acc_t{0}";
+        op.lift_source = is_identity ? "acc_t{(unsigned)x}" : text;
+        op.combine_source = "acc_t{left.a + right.a}";
+        op.lower_source = "acc.a";
+        tally_desc desc = desc_of(&op, TALLY_EXCLUSIVE_SCAN);
+        desc.out = TALLY_U32;
+        if (is_identity && n > 4096) {
+            tally_plan *plan = NULL;
+            assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
+            assert_non_null(strstr(tally_last_error(), "the identity's loops have more than 4096 turns"));
+            continue;
+        }
+        assert_ok(run_on(device, &desc, x, out));
+        uint32_t expected = 0;
+        for (int i = 0; i < N; i++) {
+            uint32_t found, s = 1;
+            for (uint32_t turn = 0; turn < n; turn++)
+                s = s * 31 + (turn ^ (reads_x ? (uint32_t)x[i] : 5));
+            if (is_identity && i == 0)
+                expected = s;
+            memcpy(&found, (const char *)out + (size_t)i * sizeof found, sizeof found);
+            if (found != expected)
+                fail_msg("%s: %u, not %u, at %d", text, found, expected, i);
+            expected += is_identity ? (uint32_t)x[i] : s;
+        }
+    }
+}
+
 /* Division by zero, shifts by any number and indices out of bounds have some value. */
 static void nothing_traps(void **state) {
     static const char *const lowers[] = {"acc.a / 0",
@@ -487,11 +536,9 @@ static void neither_functions_nor_texts_are_refused(void **state) {
 
 int main(void) {
     static const struct CMUnitTest of_the_cpu[] = {
-        cmocka_unit_test(inlined_functions_are_limited),
-        cmocka_unit_test(calls_without_steps_are_limited),
-        cmocka_unit_test(nested_functions_are_limited),
-        cmocka_unit_test(deep_return_is_found),
-        cmocka_unit_test(nothing_traps),
+        cmocka_unit_test(inlined_functions_are_limited), cmocka_unit_test(calls_without_steps_are_limited),
+        cmocka_unit_test(nested_functions_are_limited),  cmocka_unit_test(deep_return_is_found),
+        cmocka_unit_test(long_loops_are_right),          cmocka_unit_test(nothing_traps),
         cmocka_unit_test(functions_come_first),
     };
     const struct CMUnitTest tests[] = {

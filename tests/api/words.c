@@ -45,7 +45,7 @@ static void check_accumulator(const tally_desc *desc, const tally_words_info *in
     for (int p = 0; p < parts.count; p++)
         assert_ok(tally_accumulator_add_words(sum, t.words + (size_t)p * columns * info->count, 8 * info->count));
     assert_ok(tally_accumulator_value(sum, TALLY_DEFAULT, value));
-    tally_desc described;
+    tally_desc described = TALLY_DESC_INIT;
     tally_plan *plan;
     assert_ok(tally_plan_create(t.device, desc, &plan));
     assert_ok(tally_plan_describe(plan, &described, NULL));
@@ -86,7 +86,7 @@ static void check(const tally_desc *plain, uint64_t rows, uint64_t columns) {
     const void *const y = plain->op == TALLY_DOT ? t.y : NULL;
     unsigned char expected[MOST_COLUMNS * 16] = {0}, got[MOST_COLUMNS * 16] = {0};
     tally_words_info info = {.struct_size = sizeof info};
-    tally_desc out = *plain, in = *plain, described;
+    tally_desc out = *plain, in = *plain, described = TALLY_DESC_INIT;
     bool gives;
     tally_plan *plan;
     size_t each;

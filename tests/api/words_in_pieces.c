@@ -57,7 +57,7 @@ static void pieces_of_words_are_combined(void **state) {
     enum { PARTS = 5, COLUMNS = 3, EACH = 7 };
     for (size_t k = 0; k < COUNT_OF(cases); k++)
         for (int gives = 0; gives < 2; gives++) {
-            tally_desc desc = describe(cases[k].op, TALLY_REDUCE, cases[k].in), described;
+            tally_desc desc = describe(cases[k].op, TALLY_REDUCE, cases[k].in), described = TALLY_DESC_INIT;
             tally_words_info info = {.struct_size = sizeof info};
             tally_plan *plan;
             size_t each;
@@ -215,7 +215,8 @@ static void pieces_resume_from_states(void **state) {
         for (int trial = 0; trial < 12; trial++) {
             const uint64_t columns = 1 + next(MOST_COLUMNS), rows = 1 + next(trial < 6 ? 40 : MOST_N - 1);
             const uint64_t first = trial % 3 == 0 && cases[k].form != TALLY_REDUCE ? 0 : next(rows + 1);
-            tally_desc desc = describe(cases[k].op, cases[k].form, cases[k].in), reduction = desc, described;
+            tally_desc desc = describe(cases[k].op, cases[k].form, cases[k].in), reduction = desc,
+                       described = TALLY_DESC_INIT;
             tally_words_info info = {.struct_size = sizeof info};
             const size_t bytes = tally_dtype_size(desc.in);
             tally_plan *plan;

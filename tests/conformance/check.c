@@ -403,6 +403,7 @@ bool check_case(checker *c, const combination *what, tally_plan *plan, const lay
                 uint64_t seed) {
     test_case t = {.c = c, .what = what, .l = l, .p = p, .how = how, .seed = seed, .args = TALLY_ARGS_INIT};
     uint64_t state = seed;
+    t.desc.struct_size = sizeof t.desc;
     if (tally_plan_describe(plan, &t.desc, &t.per_result) != TALLY_OK)
         return fail(&t, "tally_plan_describe: %s", tally_last_error());
     t.in_bytes = size_of(what->in);

@@ -138,7 +138,7 @@ static bool visit(void *context, const combination *what) {
         return true;
     if (e->o->quick && case_seed(e->o, name, 2000) % 16)
         return true;
-    tally_desc desc = combination_desc(what), described;
+    tally_desc desc = combination_desc(what), described = TALLY_DESC_INIT;
     if (what->grouping == TALLY_LABELS)
         desc.flags |= TALLY_SKIP_BAD_LABELS;
     size_t per_result;

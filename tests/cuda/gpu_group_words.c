@@ -122,7 +122,7 @@ static void *run_on(tally_device *device, const tally_desc *desc, const input *i
 static void *combine_on(tally_device *device, const tally_desc *plain, const int64_t *words, uint64_t states,
                         const int64_t *keys, uint64_t groups, bool to_states) {
     tally_words_info info = {.struct_size = sizeof info};
-    tally_desc desc = *plain, described;
+    tally_desc desc = *plain, described = TALLY_DESC_INIT;
     tally_args args = TALLY_ARGS_INIT;
     tally_plan *plan;
     size_t each;

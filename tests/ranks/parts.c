@@ -194,6 +194,7 @@ bool problem_make(problem *p, tally_device *device, uint64_t *random, bool small
     *p = (problem){.desc = random_desc(random)};
     if (tally_plan_create(device, &p->desc, &plan) != TALLY_OK)
         return false;
+    p->described.struct_size = sizeof p->described;
     assert_ok(tally_plan_describe(plan, &p->described, &each));
     tally_traits traits = {.struct_size = sizeof traits};
     assert_ok(tally_op_traits(p->desc.op, &traits));

@@ -375,6 +375,81 @@ static void ranks_without_arguments_tell_all(void **state) {
     }
 }
 
+/* args NULL on one rank alone is an error of all: in a plan's first run and in later ones. On all ranks it compares
+ * descriptors. */
+static void missing_arguments_are_named(void **state) {
+    (void)state;
+    static const tally_grouping groupings[] = {TALLY_ALL_VALUES, TALLY_AXIS, TALLY_AXIS,
+                                               TALLY_SEGMENTS,   TALLY_KEYS, TALLY_LABELS};
+    const float x[4] = {1, 2, 3, 4};
+    const int64_t keys[4] = {7, 7, 8, 8}, labels[4] = {0, 1, 1, 0}, offsets[3] = {0, 1, 4};
+    float out[RANKS][4];
+    for (size_t k = 0; k < COUNT_OF(groupings) * 2; k++) {
+        tally_desc desc = describe(TALLY_SUM, k % 2 ? TALLY_INCLUSIVE_SCAN : TALLY_REDUCE, TALLY_F32);
+        tally_rank_plan *plans[RANKS];
+        tally_args args[RANKS];
+        desc.grouping = groupings[k / 2];
+        if (k % 2 && desc.grouping == TALLY_LABELS)
+            continue;
+        make_plans(&desc, k / 2 == 1 ? TALLY_SPLIT_OTHER : TALLY_SPLIT_EXTENT, RANKS, k % 2 ? TALLY_RANK_HAS_EXSCAN : 0,
+                   plans);
+        for (unsigned run = 0; run < 8; run++) {
+            for (uint64_t r = 0; r < RANKS; r++) {
+                args[r] = arguments(x, 4, out[r], sizeof out[r]);
+                args[r].shape.groups = desc.grouping == TALLY_SEGMENTS || desc.grouping == TALLY_LABELS ? 2 : 0;
+                args[r].keys = desc.grouping == TALLY_KEYS ? keys : NULL;
+                args[r].offsets = desc.grouping == TALLY_SEGMENTS ? offsets : NULL;
+                args[r].labels = desc.grouping == TALLY_LABELS ? labels : NULL;
+                const bool has_none = run % 4 == 0 ? r == 2 : run % 4 == 2 ? r != 2 : run % 4 == 3;
+                tally_rank_begin(plans[r], has_none ? NULL : &args[r], 0, TALLY_SYNCHRONOUS);
+            }
+            if (run % 2) {
+                assert_ok(drive(plans, RANKS, (fault){0, 0}));
+                continue;
+            }
+            assert_fails(drive(plans, RANKS, (fault){0, 0}), TALLY_INVALID_ARGUMENT);
+            const char *const text = tally_last_error(), *const none = strstr(text, "no arguments");
+            const char *const of_2 = strstr(text, "rank 2 has "), *const of_0 = strstr(text, "rank 0 has ");
+            if (!none || !of_2 || !of_0 || (none < of_0) != (run % 4 == 0))
+                fail_msg("'%s' does not say who has no arguments", text);
+        }
+        destroy_plans(plans, RANKS);
+    }
+}
+
+/* The message of a plan that is refused is the same in every run, whoever else is refused. */
+static void refused_plans_keep_their_messages(void **state) {
+    (void)state;
+    const tally_desc sum = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+    tally_desc other = sum, last = sum;
+    tally_rank_plan *plans[RANKS];
+    other.grouping = (tally_grouping)99;
+    last.op = TALLY_USER;
+    for (uint64_t r = 0; r < RANKS; r++) {
+        const tally_rank_options options = {sizeof options, r, RANKS, TALLY_SPLIT_EXTENT, 0};
+        const tally_desc *const desc = r == 1 ? &other : r == 3 ? &last : &sum;
+        assert_ok(tally_rank_plan_create(device, desc, &options, &plans[r]));
+    }
+    for (unsigned run = 0; run < 3; run++) {
+        for (uint64_t r = 0; r < RANKS; r++)
+            tally_rank_begin(plans[r], NULL, 0, TALLY_SYNCHRONOUS);
+        assert_fails(drive(plans, RANKS, (fault){0, 0}), TALLY_INVALID_ARGUMENT);
+        if (!strstr(tally_last_error(), "rank 1: desc.grouping is 99") || strstr(tally_last_error() + 1, "rank"))
+            fail_msg("run %u: '%s'", run, tally_last_error());
+    }
+    /* on its own it says what is wrong with it, not with rank 1 */
+    tally_exchange e;
+    tally_rank_begin(plans[3], NULL, 0, TALLY_SYNCHRONOUS);
+    assert_ok(tally_rank_next(plans[3], &e));
+    memset(e.receive, 0, e.words * sizeof *e.receive);
+    e.receive[2] = TALLY_INVALID_ARGUMENT;
+    assert_ok(tally_rank_next(plans[3], &e));
+    assert_int_equal(e.kind, TALLY_EXCHANGE_GATHER);
+    if (!strstr((const char *)(e.send + 2), "desc.user"))
+        fail_msg("rank 3 sends '%s'", (const char *)(e.send + 2));
+    destroy_plans(plans, RANKS);
+}
+
 static void calls_out_of_place(void **state) {
     (void)state;
     const tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
@@ -454,11 +529,12 @@ int main(int argc, char **argv) {
         return 77;
     assert_ok(tally_open(test_device_spec(), &device));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_give_what_one_rank_gives),   cmocka_unit_test(fast_results_repeat),
-        cmocka_unit_test(ranks_that_differ_are_named),      cmocka_unit_test(bad_groups_are_named),
-        cmocka_unit_test(damaged_words_are_refused),        cmocka_unit_test(calls_out_of_place),
-        cmocka_unit_test(trusted_ranks_exchange_data_only), cmocka_unit_test(later_runs_by_segments_take_one_exchange),
-        cmocka_unit_test(ranks_without_arguments_tell_all),
+        cmocka_unit_test(parts_give_what_one_rank_gives),    cmocka_unit_test(fast_results_repeat),
+        cmocka_unit_test(ranks_that_differ_are_named),       cmocka_unit_test(bad_groups_are_named),
+        cmocka_unit_test(damaged_words_are_refused),         cmocka_unit_test(calls_out_of_place),
+        cmocka_unit_test(trusted_ranks_exchange_data_only),  cmocka_unit_test(later_runs_by_segments_take_one_exchange),
+        cmocka_unit_test(ranks_without_arguments_tell_all),  cmocka_unit_test(missing_arguments_are_named),
+        cmocka_unit_test(refused_plans_keep_their_messages),
     };
     const int failed = cmocka_run_group_tests_name("ranks", tests, NULL, NULL);
     tally_close(device);

@@ -227,8 +227,7 @@ static tally_text_place place_of(const compiler *c, const interval *all, operand
     if (a.base == TALLY_TEXT_REGISTERS)
         offset = all[a.number].slot;
     else if (a.base == TALLY_TEXT_CONSTANTS)
-        for (uint32_t k = 0; k < a.number; k++)
-            offset += c->constant_bytes[k];
+        offset = c->constant_lane[a.number] - 1;
     else if (a.base == TALLY_TEXT_LEFT || a.base == TALLY_TEXT_RIGHT)
         offset = c->text->components[a.number].lane;
     return (tally_text_place){offset, a.base};
@@ -265,7 +264,7 @@ static void compile_all(compiler *c) {
     begin_program(c);
     finish(c, apply(c, &tree->identity, NULL, NULL), count, TALLY_TEXT_LEFT, &text->identity);
     if (text->identity.loops) /* it would be run now */
-        tally_text_refuse(c, "the identity has a loop of more than 4096 turns");
+        tally_text_refuse(c, "the identity's loops have more than 4096 turns or need too many constants");
     begin_program(c);
     finish(c, lifted(c), count, TALLY_TEXT_LEFT, &text->begin);
     begin_program(c);
@@ -328,16 +327,13 @@ static void choose_width(compiler *c) {
 }
 
 static void fill_constants(compiler *c) {
-    size_t lane = 0;
-    for (uint32_t k = 0; k < c->constant_count; k++)
-        lane += c->constant_bytes[k];
-    char *at = c->text->constants = aligned_alloc(64, (size_t)round_up(lane * c->text->width + 64, 64));
-    if (!at)
+    const size_t width = c->text->width;
+    char *const all = c->text->constants = aligned_alloc(64, (size_t)round_up(c->constants_end * width + 64, 64));
+    if (!all)
         tally_text_refuse(c, "there is too little memory");
-    for (uint32_t k = 0; k < c->constant_count; k++) {
-        tally_text_fill(at, c->constants[k], c->constant_bytes[k], c->text->width);
-        at += c->constant_bytes[k] * c->text->width;
-    }
+    for (uint32_t k = 0; k < c->constant_count; k++)
+        if (c->constant_lane[k])
+            tally_text_fill(all + (c->constant_lane[k] - 1) * width, c->constants[k], c->constant_bytes[k], width);
 }
 
 static void compile(compiler *c, const tally_computation *computation) {
@@ -378,7 +374,8 @@ tally_status tally_cpu_text_compile(const tally_computation *computation, const 
         return status;
     compiler *const c = calloc(1, sizeof *c);
     if (c) {
-        *c = (compiler){.instructions = instructions, .tree = tree};
+        c->instructions = instructions; /* what is 0 stays untouched: it is large */
+        c->tree = tree;
         c->text = calloc(1, sizeof *c->text);
         c->room = malloc(ROOM);
         c->steps = malloc(MOST_STEPS * sizeof *c->steps);

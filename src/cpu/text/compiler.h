@@ -11,10 +11,11 @@
 
 enum {
     MOST_STEPS = 1 << 14,
-    MOST_CONSTANTS = 1 << 10,
-    MOST_UNROLLED = 4096,   /* steps up to which loops are unrolled, and turns */
-    ROOM = 32 << 20,        /* bytes of values; most of it is never touched */
-    BLOCK_BYTES = 24 * 1024 /* of registers and accumulators of a block, half of a first-level cache */
+    MOST_CONSTANTS = 1 << 10, /* that steps read */
+    MOST_FOLDED = 1 << 15,    /* with those that loops of constants go through as they are unrolled */
+    MOST_UNROLLED = 4096,     /* steps up to which loops are unrolled, and turns */
+    ROOM = 32 << 20,          /* bytes of values; most of it is never touched */
+    BLOCK_BYTES = 24 * 1024   /* of registers and accumulators of a block, half of a first-level cache */
 };
 
 /* A virtual register, a constant, or a number that the program is given. */
@@ -52,9 +53,11 @@ typedef struct compiler {
     locale_t locale;
     char *room;
     size_t used;
-    uint64_t constants[MOST_CONSTANTS];
-    uint8_t constant_bytes[MOST_CONSTANTS];
-    uint32_t constant_count;
+    uint64_t constants[MOST_FOLDED];
+    uint8_t constant_bytes[MOST_FOLDED];
+    uint32_t constant_lane[MOST_FOLDED];                    /* bytes of a lane before it, plus 1; 0: no step reads it */
+    uint32_t constant_place[2 * MOST_FOLDED];               /* by hash: its number, plus 1 */
+    uint32_t constant_count, constants_read, constants_end; /* all; those with lanes, and where these end */
     jmp_buf refused;
     const char *reason;
     /* The program that is being compiled: */

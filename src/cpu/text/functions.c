@@ -398,6 +398,12 @@ static void run_general_loop(compiler *c, const node *n, bool exited_before) {
     c->flow.exited = exited_before || gives;
 }
 
+/* Whether so much has been unrolled that the rest of a loop should be a loop. Counts a turn. */
+static bool is_too_long(compiler *c) {
+    return c->count > MOST_UNROLLED || ++c->unrolled > MOST_UNROLLED || c->constants_read > MOST_CONSTANTS / 2 ||
+           c->constant_count > MOST_FOLDED / 2;
+}
+
 /* As long as the condition is a constant and no lane leaves by itself, the loop is unrolled. */
 static void run_loop(compiler *c, const node *n) {
     const flow outer = c->flow;
@@ -409,7 +415,7 @@ static void run_loop(compiler *c, const node *n) {
         const operand condition = n->a ? scalar(c, n->a) : all_lanes(c);
         if (is_none(c, condition) || is_none(c, entered))
             break;
-        if (!is_constant(condition) || c->count > MOST_UNROLLED || ++c->unrolled > MOST_UNROLLED) {
+        if (!is_constant(condition) || is_too_long(c)) {
             broke = c->flow.broke;
             run_general_loop(c, n, c->flow.exited);
             break;

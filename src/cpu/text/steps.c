@@ -37,18 +37,28 @@ unsigned tally_text_size_of(type t) {
 /* ---- steps ---- */
 
 operand tally_text_constant(compiler *c, uint64_t bits, unsigned bytes) {
-    uint32_t k = 0;
     bits = bytes == 4 ? (uint32_t)bits : bits;
-    while (k < c->constant_count && !(c->constants[k] == bits && c->constant_bytes[k] == bytes))
-        k++;
-    if (k == MOST_CONSTANTS)
+    size_t place = ((bits + bytes) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (2 * MOST_FOLDED);
+    for (uint32_t k; (k = c->constant_place[place]); place = (place + 1) % (2 * MOST_FOLDED))
+        if (c->constants[k - 1] == bits && c->constant_bytes[k - 1] == bytes)
+            return (operand){TALLY_TEXT_CONSTANTS, (uint8_t)bytes, KIND_VOID, k - 1};
+    const uint32_t added = c->constant_count;
+    if (added == MOST_FOLDED)
         tally_text_refuse(c, "the texts have too many constants");
-    if (k == c->constant_count) {
-        c->constants[k] = bits;
-        c->constant_bytes[k] = (uint8_t)bytes;
-        c->constant_count++;
-    }
-    return (operand){TALLY_TEXT_CONSTANTS, (uint8_t)bytes, KIND_VOID, k};
+    c->constants[added] = bits;
+    c->constant_bytes[added] = (uint8_t)bytes;
+    c->constant_place[place] = ++c->constant_count;
+    return (operand){TALLY_TEXT_CONSTANTS, (uint8_t)bytes, KIND_VOID, added};
+}
+
+/* A step reads it, so it needs lanes. */
+static void use_constant(compiler *c, operand a) {
+    if (!is_constant(a) || c->constant_lane[a.number])
+        return;
+    if (c->constants_read++ == MOST_CONSTANTS)
+        tally_text_refuse(c, "the texts have too many constants");
+    c->constant_lane[a.number] = c->constants_end + 1;
+    c->constants_end += a.bytes;
 }
 
 static const struct {
@@ -92,6 +102,10 @@ void tally_text_append(compiler *c, step s) {
     if (c->count == MOST_STEPS)
         tally_text_refuse(c, "the texts need too many steps");
     c->steps[c->count++] = s;
+    use_constant(c, s.to);
+    use_constant(c, s.a);
+    use_constant(c, s.b);
+    use_constant(c, s.c);
 }
 
 static operand fresh(compiler *c, unsigned bytes) {
