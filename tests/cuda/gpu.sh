@@ -131,7 +131,7 @@ run_command() {
 
 # Some take all memory there is, or a lot of it, and run alone.
 step_tests() {
-    together='gpu gpu_graphs gpu_exact gpu_user gpu_columns gpu_axes gpu_long_groups gpu_random_groups gpu_sizes gpu_variances gpu_workspaces gpu_device_sizes gpu_labels gpu_group_words'
+    together='gpu gpu_graphs gpu_exact gpu_user gpu_columns gpu_axes gpu_long_groups gpu_random_groups gpu_sizes gpu_streams gpu_variances gpu_workspaces gpu_device_sizes gpu_labels gpu_group_words'
     alone='gpu_faults gpu_large gpu_repeats gpu_exact_scans'
     for name in $together; do
         run_test $name &
