@@ -24,7 +24,7 @@
  *               one of the GPUs and memory of the host may also be given. Some runs over at least 128 MiB a GPU are
  *               cut into a part for each entry of the list, and the GPU that has a part's data runs it: reductions
  *               and forward scans of all values and along an axis, of every operator but USER, except exact scans of
- *               floats; and, with TALLY_SYNCHRONOUS, everything by segments and keys but states. All other runs take place on
+ *               floats; and, with TALLY_SYNCHRONOUS, all by segments and keys but states. All other runs take place on
  *               the GPU that has the data. Results have the same bits every run; fast results may differ from a
  *               single GPU's. Streams are of the first GPU. Each GPU has its own workspace, so tally_plan_workspace
  *               gives 0, and the first run of a shape may allocate: run it once before a capture. A list may name a
