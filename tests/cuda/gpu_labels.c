@@ -177,6 +177,39 @@ static void spoil(unsigned char *result, size_t bytes) {
     memset(result, 0xa5, bytes);
 }
 
+/* 127 times 1 and once 1 + 2^-46: the sum lies in the middle between 128 and the next double. */
+static void exact_ties_are_even(void **state) {
+    (void)state;
+    enum { GROUPS = 512, EACH = 128, N = GROUPS * EACH };
+    double *const x = malloc(N * sizeof *x), sums[GROUPS];
+    int32_t *const labels = malloc(N * sizeof *labels);
+    assert_true(x && labels);
+    for (int i = 0; i < N; i++) {
+        x[i] = i < GROUPS ? 1 + 0x1p-46 : 1;
+        labels[i] = i % GROUPS;
+    }
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_plan *plan;
+    desc.op = TALLY_SUM;
+    desc.mode = TALLY_EXACT;
+    desc.grouping = TALLY_LABELS;
+    desc.in = TALLY_F64;
+    desc.index = TALLY_I32;
+    assert_ok(tally_plan_create(gpu, &desc, &plan));
+    tally_args args = arguments(upload(x, N * sizeof *x), N, room(sizeof sums), sizeof sums);
+    args.labels = upload(labels, N * sizeof *labels);
+    args.shape.groups = GROUPS;
+    assert_string_equal(way_of(plan, &args.shape), "sums");
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    assert_ok(tally_copy(gpu, sums, args.out, sizeof sums));
+    for (int g = 0; g < GROUPS; g++)
+        if (sums[g] != EACH)
+            fail_msg("group %d: %a", g, sums[g]);
+    tally_plan_destroy(plan);
+    tally_free(gpu, (void *)args.x), tally_free(gpu, args.out), tally_free(gpu, (void *)args.labels);
+    free(x), free(labels);
+}
+
 static void results_are_the_cpus(void **state) {
     const example *e = *state;
     if (e->n > most_elements)
@@ -219,7 +252,8 @@ int main(int argc, char **argv) {
         return close_devices(code);
     if (argc > 1)
         most_elements = strtoull(argv[1], NULL, 10);
-    struct CMUnitTest tests[COUNT_OF(examples)];
+    struct CMUnitTest tests[COUNT_OF(examples) + 1] = {0};
+    tests[COUNT_OF(examples)] = (struct CMUnitTest)cmocka_unit_test(exact_ties_are_even);
     for (size_t k = 0; k < COUNT_OF(examples); k++)
         tests[k] = (struct CMUnitTest){examples[k].name, results_are_the_cpus, NULL, NULL, (void *)&examples[k]};
     return close_devices(cmocka_run_group_tests_name("labels", tests, NULL, NULL));

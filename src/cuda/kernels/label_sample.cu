@@ -78,8 +78,13 @@ inline void find_highest(const label_sums_args &p, uint32 part) {
 /* The first block looks at labels, the others at elements: one multiprocessor takes long to fetch as many sectors. */
 extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sums_args p SIZED) {
     TAKE_SIZE(p.n)
-    if (p.n == 0)
+    if (p.n == 0) {
+#if IS_WINDOW
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            p.window->highest = LEAST_HIGHEST; /* a window for sums of nothing, too */
+#endif
         return;
+    }
     if (blockIdx.x == 0)
         find_hot(p);
     else

@@ -474,15 +474,17 @@ inline out_t result_of(const label_sums_args &p, const word_sum &sum) {
     uint32 digits[SUM_WORDS];
     const bool is_below = sum.word[SUM_WORDS - 1] >> 31;
     uint64 carry = is_below;
-    int count = 0;
+    int low = 0, count = 0; /* neither end of the digits is zero, as a tie needs to be known */
 #pragma unroll
     for (int w = 0; w < SUM_WORDS; w++) {
         carry += is_below ? ~sum.word[w] : sum.word[w];
         digits[w] = (uint32)carry;
         carry >>= 32;
+        low = count ? low : w;
         count = digits[w] ? w + 1 : count;
     }
-    const magnitude size = {digits, count, (int)p.window->highest - ELEMENT_BIAS - HIGHEST_BIT, is_below};
+    const int lowest = (int)p.window->highest - ELEMENT_BIAS - HIGHEST_BIT + 32 * low;
+    const magnitude size = {digits + low, count ? count - low : 0, lowest, is_below};
     return element_of_bits<out_t>(result_bits(size, SAW_OTHER, sum.count));
 }
 #else
