@@ -11,7 +11,8 @@
  * unloaded (src/CMakeLists.txt), and the device's threads keep their code. */
 static tally_device *device;
 
-/* Of threads that open it at the same time one keeps it. A lock could be held for ever in a child of fork. */
+/* Several threads may open a device at the same time; the first one to store it keeps it. There is no lock, since a
+ * child of fork could find it held for ever. */
 static tally_status the_device(tally_device **opened) {
     tally_device *seen = __atomic_load_n(&device, __ATOMIC_ACQUIRE), *mine;
     if (!seen) {

@@ -320,8 +320,8 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
     const tally_cuda_grid grid = {.x = cut->scan.blocks,
                                   .threads = sizes->look_back.block,
                                   .shared = cut->scan.are_small ? sizes->look_back.few_shared : sizes->look_back.shared,
-                                  /* a tile alone has nothing cleared before it: it loads what the caller's kernel may
-                                   * still write */
+                                  /* A single tile has nothing cleared before it, and the caller's kernel may still
+                                   * write what it loads. */
                                   .starts_early = cut->scan.tiles > 1};
     const tally_cuda_kernel_number kernel =
         cut->scan.are_small ? l->plan->kernels.scan_small_look_back : l->plan->kernels.scan_look_back;

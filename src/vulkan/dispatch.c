@@ -22,8 +22,7 @@ void tally_vulkan_dispatch(const tally_vulkan_launch *l, VkPipeline kernel, cons
 }
 
 void tally_vulkan_then(const tally_vulkan_launch *l) {
-    tally_vulkan_barrier(l->plan->device, l->buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+    tally_vulkan_after_dispatches(l->plan->device, l->buffer);
 }
 
 arguments tally_vulkan_arguments_of(const tally_vulkan_launch *l) {

@@ -73,6 +73,11 @@ void tally_vulkan_barrier(const tally_vulkan_device *device, VkCommandBuffer buf
     device->api.vkCmdPipelineBarrier(buffer, before, after, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
+void tally_vulkan_after_dispatches(const tally_vulkan_device *device, VkCommandBuffer buffer) {
+    tally_vulkan_barrier(device, buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+}
+
 /* ---- allocations ---- */
 
 /* The first of the memory types for a buffer that has all of 'wanted' and none of 'unwanted'; -1: none. */

@@ -225,13 +225,11 @@ static tally_status begin(tally_vulkan_plan *plan) {
     return status == TALLY_OK ? tally_vulkan_begin(plan->device, &plan->commands) : status;
 }
 
-/* The same, after all that was submitted before. */
+/* The same; what is recorded comes after all that was submitted before. */
 static tally_status begin_after_pieces(tally_vulkan_plan *plan) {
     const tally_status status = begin(plan);
     if (status == TALLY_OK)
-        tally_vulkan_barrier(plan->device, plan->commands.buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                             VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                             VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+        tally_vulkan_after_dispatches(plan->device, plan->commands.buffer);
     return status;
 }
 

@@ -113,5 +113,7 @@ tally_status tally_vulkan_submit(tally_vulkan_device *device, const tally_vulkan
 /* Orders all earlier commands, and their writes, before all later ones. */
 void tally_vulkan_barrier(const tally_vulkan_device *device, VkCommandBuffer buffer, VkPipelineStageFlags before,
                           VkAccessFlags written, VkPipelineStageFlags after, VkAccessFlags read);
+/* The same between dispatches, also of earlier submissions. */
+void tally_vulkan_after_dispatches(const tally_vulkan_device *device, VkCommandBuffer buffer);
 
 #endif

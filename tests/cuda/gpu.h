@@ -5,6 +5,8 @@
 
 #include "support.h"
 
+#include <math.h>
+
 #include "cuda/cuda.h"
 
 static tally_device *gpu, *cpu;
@@ -58,6 +60,16 @@ UNUSED static uint64_t random_bits(uint64_t *state) {
 
 UNUSED static uint64_t random_below(uint64_t *state, uint64_t limit) {
     return random_bits(state) % limit;
+}
+
+/* From 0 to below 1. */
+UNUSED static double random_real(uint64_t *state) {
+    return (double)(random_bits(state) >> 11) * 0x1p-53;
+}
+
+/* From 1 to the limit, with as many of each order of magnitude. */
+UNUSED static size_t log_uniform(uint64_t *state, size_t limit) {
+    return (size_t)exp(random_real(state) * log((double)limit + 1));
 }
 
 #endif

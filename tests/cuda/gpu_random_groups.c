@@ -31,13 +31,6 @@ typedef struct sample {
     double largest; /* finite element of a logsumexp */
 } sample;
 
-static double random_real(uint64_t *seed) {
-    return (double)(random_bits(seed) >> 11) * 0x1p-53;
-}
-static size_t log_uniform(uint64_t *seed, size_t limit) {
-    return (size_t)exp(random_real(seed) * log((double)limit + 1));
-}
-
 /* ---- data ---- */
 
 static void make_offsets(sample *s) {

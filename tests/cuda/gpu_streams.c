@@ -4,8 +4,6 @@
  * most elements, the first seed. */
 #include "gpu.h"
 
-#include <math.h>
-
 typedef struct example {
     tally_op op;
     tally_form form;
@@ -14,7 +12,7 @@ typedef struct example {
     unsigned flags;
 } example;
 
-/* Of each path that starts early, and some that do not. Elements and results are f32. */
+/* Each path that starts early has an example here, and so have some that do not. Elements and results are f32. */
 static const example examples[] = {
     {TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES, TALLY_FAST, 0},
     {TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_ALL_VALUES, TALLY_FAST, TALLY_REVERSE},
@@ -68,10 +66,6 @@ static tally_plan *plan_of(example e, tally_dtype type) {
 
 static size_t index_count(const memory *m, index_of which) {
     return which == OFFSETS ? m->groups + 1 : m->n;
-}
-
-static size_t log_uniform(uint64_t *random, size_t limit) {
-    return (size_t)exp((double)(random_bits(random) >> 11) * 0x1p-53 * log((double)limit + 1));
 }
 
 /* Lengths that add up to at most n; heads of runs; labels. */

@@ -1,8 +1,8 @@
 /* Tiles on their way from memory, at any address. */
 /* Copies elements [from, from + count) of memory to shared memory: whole vectors from aligned addresses, and single
  * bytes at both ends, since nothing outside of an array may be read. Where bulk copies exist they move the vectors,
- * which are only counted here. Bytes are read past the first-level cache: a kernel that starts early may find old contents
- * there. */
+ * which are only counted here. Bytes are read past the first-level cache, where a kernel that starts early may find old
+ * contents. */
 template <class T> inline void fetch(uint8 *to, const T *from, int count, int thread, int threads, uint32 *in_bulk) {
     uint64 begin = (uint64)from, end = (uint64)(from + count), first = begin + 15 & ~15ull, last = end & ~15ull;
     uint8 *memory = to - (begin & ~15ull); /* the position of address 0 */

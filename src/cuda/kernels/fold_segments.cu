@@ -508,10 +508,6 @@ inline void fold_segments_of(const groups_args &p, uint64 number) {
 }
 
 inline void fold_all_segments(const groups_args &p) {
-#if SIZE_ON_DEVICE
-    if (ordinal_of_block() >= p.tiles)
-        return;
-#endif
     if (is_given(p)) {
         wait_for_last();
         return;
@@ -522,7 +518,9 @@ inline void fold_all_segments(const groups_args &p) {
         __syncthreads();
     }
 #else
-    fold_segments_of(p, ordinal_of_block());
+    const uint32 number = ordinal_of_block();
+    if (!SIZE_ON_DEVICE || number < p.tiles)
+        fold_segments_of(p, number);
 #endif
 }
 

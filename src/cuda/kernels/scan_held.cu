@@ -234,7 +234,7 @@ inline acc_t fold_sums(handed *sums, uint32 number) {
 inline acc_t exchange_in_memory(hand_overs *all, uint32 number, uint32 left, const acc_t &own, uint32 *others_left) {
     const bool is_last = threadIdx.x == blockDim.x - 1;
     uint32 left_at_first = left;
-    /* nobody waits for the last block's, which might come after all has been wiped */
+    /* Nobody waits for the last block's sum, which might come after all has been wiped. */
     if (threadIdx.x == 0 && number + 1 < gridDim.x)
         give_away(all->sums() + number, own);
     if (is_last && number == 0)

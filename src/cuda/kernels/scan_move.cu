@@ -72,7 +72,7 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
     }
 #endif
 #if GROUPS == KEYS
-    index_t next_key = turns ? load_key_before(p, tile_at(p, 0)) : index_t(0); /* where the size is less, none */
+    index_t next_key = turns ? load_key_before(p, tile_at(p, 0)) : index_t(0); /* else the block has no tile */
 #endif
     for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
         const tile t = tile_at(p, turn);
