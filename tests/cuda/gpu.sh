@@ -204,27 +204,51 @@ step_sanitizer() {
     fi
 }
 
-# usage: started cold|warm reduce|scan; the median of five starts, in the words of start.c. NVRTC keeps what it has
+# usage: started cold|warm COMPUTATION; the median of three starts, in the words of start.c. NVRTC keeps what it has
 # compiled where the driver does, which would make every start but the machine's first a warm one.
 started() {
-    for run in 1 2 3 4 5; do
+    for run in 1 2 3; do
         [ "$1" = warm ] || rm -rf "$work/kernels"
-        CUDA_CACHE_DISABLE=1 TALLY_CACHE_DIR=$work/kernels "$(built cuda_start)" "$2" || echo "run $run failed" >&2
-    done | awk '{ print $1, $2 + $3 + $4, $2, $3, $4 }' | sort -n -k 2 | sed -n 3p
+        # shellcheck disable=SC2086 # the words of a computation are arguments
+        CUDA_CACHE_DISABLE=1 TALLY_CACHE_DIR=$work/kernels "$(built cuda_start)" $2 || echo "run $run failed" >&2
+    done | awk '{ print $1, $2 + $3 + $4, $2, $3, $4 }' | sort -n -k 2 | sed -n 2p
 }
 
-# The driver's own start-up apart from the library's. Floors: 400 ms cold, 20 ms warm.
+# The driver's own start-up apart from the library's. Floors: 400 ms cold, 20 ms warm, and 20 ms with kernels that were
+# compiled ahead, where NVRTC is there to do that.
 step_start() {
-    for form in reduce scan; do
-        note_start $form cold 400
-        note_start $form warm 20
+    for op in sum argmax var logsumexp; do
+        for grouping in all_values axis segments keys; do
+            for form in reduce inclusive_scan; do
+                note_start "$op $form $grouping f32" cold 400
+            done
+        done
+    done
+    for computation in 'sum reduce labels f32' 'sum reduce labels f64 exact' 'sum reduce all_values f32 exact' \
+        'sum inclusive_scan all_values f32 exact' 'sum inclusive_scan all_values f64 exact'; do
+        note_start "$computation" cold 400
+    done
+    note_start 'sum reduce all_values f32' warm 20
+    note_start 'sum inclusive_scan all_values f32' warm 20
+    step_start_prebuilt
+}
+
+step_start_prebuilt() {
+    prebuild=$(built tally_cuda_prebuild)
+    if [ -z "$prebuild" ] || ! "$prebuild" "$work/prebuilt" "$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader |
+        head -n 1 | tr -d .)"; then
+        note start "kernels compiled ahead left out: the target tally_cuda_prebuild is not built, or finds no NVRTC"
+        return
+    fi
+    for grouping in all_values axis segments keys; do
+        TALLY_PREBUILT_DIR=$work/prebuilt note_start "sum reduce $grouping f32" cold 20
     done
 }
 
-# usage: note_start FORM cold|warm FLOOR
+# usage: note_start COMPUTATION cold|warm FLOOR
 note_start() {
-    note start "$(started "$2" "$1" | awk -v form="$1" -v kind="$2" -v floor="$3" '{
-        printf "%s, %s: %.1f ms over the driver'\''s %.0f ms: open %.1f, plan %.1f, run %.1f; floor %d ms%s", form, kind, $2,
+    note start "$(started "$2" "$1" | awk -v what="$1" -v kind="$2" -v floor="$3" '{
+        printf "%s, %s: %.1f ms over the driver'\''s %.0f ms: open %.1f, plan %.1f, run %.1f; floor %d ms%s", what, kind, $2,
                $1, $3, $4, $5, floor, ($2 > floor) ? "  above" : "" }')"
 }
 
