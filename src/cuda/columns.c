@@ -163,6 +163,23 @@ static unsigned width_of(const tally_computation *c, unsigned width, const tally
     return in_line || c->in_bytes < 4 || shape->extent <= FEW_IN_VECTORS ? width : 1;
 }
 
+/* Rows that a thread loads at a time, as in columns.cu. */
+static uint64_t rows_ahead(const tally_computation *c, unsigned width) {
+    enum { VECTOR = 16, AHEAD = 4, FEW_AHEAD = 8 };
+    const uint64_t bytes = width * c->in_bytes, rows = bytes >= VECTOR ? AHEAD : FEW_AHEAD;
+    return tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && bytes >= VECTOR / 2 ? rows / 2 : rows;
+}
+
+/* Whether narrower panels would keep more multiprocessors busy. Those that could have a block each are worth it if a
+ * thread then waits for memory less often, in columns that are too short to be cut into chunks. */
+static bool are_few_panels(const tally_cuda_device *device, const tally_computation *c, const tally_shape *shape,
+                           uint64_t panels, unsigned width, uint64_t groups) {
+    const uint64_t blocks = parts_of(shape, panels, groups), processors = (uint64_t)device->multiprocessors,
+                   at_once = groups * rows_ahead(c, width);
+    return 2 * blocks < processors ||
+           (blocks < processors && shape->extent > at_once && shape->extent < LEAST_LOADS * at_once);
+}
+
 static void choose_wide_panel(const tally_cuda_device *device, const tally_computation *c,
                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const unsigned width = width_of(c, sizes->column_width, shape);
@@ -172,7 +189,7 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
     while (wide < threads && shape->extent * wide / threads < ROWS_A_THREAD)
         wide *= 2;
     while (wide * width * c->in_bytes >= 2 * LEAST_BYTES &&
-           2 * parts_of(shape, divide_up(across, wide), threads / wide) < (uint64_t)device->multiprocessors)
+           are_few_panels(device, c, shape, divide_up(across, wide), width, threads / wide))
         wide /= 2;
     wide = most(1, least(wide, least(threads, across)));
     if (wide < threads / 2)
@@ -197,18 +214,12 @@ bool tally_cuda_thin_columns_cut(const tally_computation *c, const tally_cuda_si
     return true;
 }
 
-/* Rows that a thread loads at a time, as in columns.cu. */
-static uint64_t rows_ahead(const tally_computation *c, const tally_cuda_cut *cut) {
-    enum { VECTOR = 16, AHEAD = 4, FEW_AHEAD = 8 };
-    return cut->columns.width * c->in_bytes >= VECTOR ? AHEAD : FEW_AHEAD;
-}
-
 /* The rows of a thread. Where there is little input, a thread that waits for memory less often is worth more than the
  * partial results of more chunks cost: on an H200 any of i64 40 x 326 x 59 took 12.0 us with 8 rows and 13.8 with 16.
  */
 static uint64_t rows_of_thread(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_cut *cut,
                                uint64_t panels, uint64_t extent) {
-    const uint64_t at_once = rows_ahead(c, cut);
+    const uint64_t at_once = rows_ahead(c, cut->columns.width);
     const uint64_t rows = extent / most(1, cut->columns.groups);
     uint64_t each = ROWS_A_THREAD;
     while (rows >= LEAST_LOADS * at_once && each > at_once &&
@@ -239,7 +250,7 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     const bool commutes = c->entry || c->user.commutes;
     cut->path = TALLY_CUDA_COLUMNS;
     if (!commutes || !choose_narrow_panel(device, sizes, shape, cut) ||
-        (2 * parts_of(shape, 1, cut->columns.groups) < (uint64_t)device->multiprocessors &&
+        (are_few_panels(device, c, shape, 1, cut->columns.width, cut->columns.groups) &&
          shape->inner * c->in_bytes > LEAST_BYTES))
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
@@ -257,7 +268,7 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
     const uint64_t most_blocks = (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
     const uint64_t in_cluster = least(least(chunks, TALLY_CUDA_CLUSTER), most_blocks / most(1, parts)),
-                   ahead = rows_ahead(c, cut), rows = shape->extent / groups;
+                   ahead = rows_ahead(c, cut->columns.width), rows = shape->extent / groups;
     /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
     const bool is_cluster = device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && in_cluster > 1 &&
                             divide_up(rows, in_cluster * ahead) <= divide_up(rows, chunks * ahead) + MORE_LOADS;

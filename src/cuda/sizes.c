@@ -315,8 +315,8 @@ static unsigned tiny_inner(const tally_computation *c, const tally_cuda_sizes *s
  * leave. Bytes of many columns spill. */
 static unsigned column_blocks(const tally_computation *c, int architecture, unsigned acc, const tally_cuda_sizes *s) {
     enum { MANY = 4, SOME = 3, FEW = 2 };
-    const bool loads_few = c->in_bytes <= 2 && acc <= 32 && s->column_width <= 4 * c->in_bytes &&
-                           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    const bool has_second = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    const bool loads_few = c->in_bytes <= 2 && acc <= 32 && s->column_width <= 4 * c->in_bytes && !has_second;
     if (tally_cuda_has_half_columns(c))
         return MANY; /* whose accumulators are in shared memory */
     if (loads_few || tally_cuda_column_packs(c, architecture))
@@ -324,7 +324,7 @@ static unsigned column_blocks(const tally_computation *c, int architecture, unsi
     /* var of f32 7 x 30001 x 1200 took 267 us with three blocks, 290 with two */
     const bool fits_thrice = c->entry && c->in_bytes >= 4 &&
                              (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED || c->monoid == TALLY_MONOID_moments);
-    return s->column_width * acc <= 32 ? MANY : acc > 32 ? 1 : fits_thrice ? SOME : FEW;
+    return s->column_width * acc <= 32 ? (has_second ? SOME : MANY) : acc > 32 ? 1 : fits_thrice ? SOME : FEW;
 }
 
 static void column_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {

@@ -15,11 +15,12 @@ constexpr int THIN_BLOCKS =
 
 /* ---- a thread's elements ---- */
 
-/* Rows that a thread loads at a time: about 64 bytes, or so many that there is code for eight exponentials of doubles. */
+/* Rows that a thread loads at a time: about 64 bytes, or so many that there is code for eight exponentials of doubles. Of
+ * two inputs half as many: with four vectors of each registers spilled. */
 constexpr int rows_ahead(int width) {
     if (IS_LOGSUMEXP && COMBINES_SLOWLY && !LOOKS_UP_POWERS)
         return width < 8 ? 8 / width : 1;
-    return UNROLL == 1 ? 1 : width * (int)sizeof(in_t) >= 16 ? 4 : 8;
+    return UNROLL == 1 ? 1 : (width * (int)sizeof(in_t) >= 16 ? 4 : 8) / (HAS_SECOND && width * (int)sizeof(in_t) >= 8 ? 2 : 1);
 }
 
 template <int Width> struct stretch {

@@ -15,7 +15,7 @@ enum {
                      : HAS_SECOND || VECTOR > 8 || TALLY_ARCHITECTURE < 80 ? 4
                      : sizeof(acc_t) > 8 || sizeof(in_t) == 2              ? 5
                                                                            : 6,
-    ACROSS_BLOCKS = ARE_LIGHT && sizeof(acc_t) > 8 ? 4 : (int)BLOCKS_A_PROCESSOR
+    ACROSS_BLOCKS = !ARE_LIGHT ? (int)BLOCKS_A_PROCESSOR : ORDER_SHOWS || HAS_SECOND ? 4 : (int)ALIGNED_BLOCKS
 };
 
 /* Aligned: all rows begin with a whole vector. Any rows take more registers, so they have a kernel of their own. */
@@ -27,10 +27,18 @@ template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
     let_next_start();
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
         const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, number);
-        acc_t acc = fold_row<BLOCK, UNROLL, Aligned>(p, r, block);
         handed *of_blocks = (handed *)p.partials + number * p.blocks;
-        if (p.blocks > 1 && hand_over_all && is_last)
-            acc = combine(fold_handed<BLOCK, (sizeof(acc_t) > 8 ? 1 : 2)>(of_blocks, (uint32)p.blocks - 1), acc);
+        if (hand_over_all && is_last)
+            fetch_handed(of_blocks, (uint32)p.blocks - 1);
+        acc_t acc = sum_of_chunk<BLOCK, UNROLL, Aligned>(p, r, block);
+        if (p.blocks > 1 && hand_over_all && is_last) {
+            constexpr uint32 AHEAD = sizeof(acc_t) > 8 ? 1 : 2;
+            const uint32 others = (uint32)p.blocks - 1;
+            acc = COMMUTES ? add_handed<BLOCK, AHEAD>(of_blocks, others, acc)
+                           : combine(fold_handed<BLOCK, AHEAD>(of_blocks, others), acc);
+        }
+        if (COMMUTES)
+            acc = fold_block<BLOCK>(acc);
         if (threadIdx.x)
             continue;
         if (!hand_over_all)

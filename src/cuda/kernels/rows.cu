@@ -128,12 +128,19 @@ template <loading How, int Threads, int Unroll> inline void add_whole_step(const
 }
 
 /* A step that is not whole, or at an end of the array: there the thread's first vector, or those after its last, cannot
- * be loaded as such. Elements are added in their order. Whole vectors that need one load each are loaded together: nearly
- * all rows end with such a step, and a chunk of a short row has no other. They move up by one for each that is added, so
- * the code that adds stands here once, and takes few registers. On an H200 the sum of 140,603 u64 took 5.7 us and 6.7. */
+ * be loaded as such. Elements are added in their order. Whole vectors are loaded together: nearly all rows end with such
+ * a step, and a chunk of a short row has no other. Those that lie across two are loaded as words, so nothing outside of
+ * the array is read. Vectors move up by one for each that is added, so the code that adds stands here once, and takes few
+ * registers. On an H200 the sum of 140,603 u64 took 5.7 us and 6.7. */
 template <loading How, int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
     constexpr uint32 STEP = Threads * VECTOR;
-    constexpr int AHEAD = How != ACROSS ? Unroll : 1;
+    constexpr bool AS_WORDS = How == ACROSS && sizeof(in_t) >= 4 && !IS_LARGE;
+    constexpr int AHEAD = How != ACROSS ? Unroll : !AS_WORDS ? 1 : HAS_SECOND && Unroll > 1 ? Unroll / 2 : Unroll;
+    const bool are_words = (((uint64)r.x | (HAS_SECOND ? (uint64)r.y : 0)) & 3) == 0;
+    const auto load_whole = [](const in_t *from) {
+        const uint32 *const word = (const uint32 *)from;
+        return AS_WORDS ? uint4{word[0], word[1], word[2], word[3]} : load_bits<How>(from);
+    };
 #pragma unroll 1
     for (int u = 0; u < Unroll && at < end; u += AHEAD) {
         uint4 a[AHEAD], b[AHEAD];
@@ -141,12 +148,13 @@ template <loading How, int Threads, int Unroll> inline void add_rest(const row &
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             const uint64 from = at + k * STEP;
-            const bool is_whole = from + VECTOR <= end && (How == ALIGNED || takes_vectors(r, from, from + VECTOR));
+            const bool can_load = AS_WORDS ? are_words && from >= r.lowest : takes_vectors(r, from, from + VECTOR),
+                       is_whole = from + VECTOR <= end && (How == ALIGNED || can_load);
             a[k] = b[k] = {0, 0, 0, 0};
             if (is_whole)
-                a[k] = load_bits<How>(r.x + from);
+                a[k] = load_whole(r.x + from);
             if (HAS_SECOND && is_whole)
-                b[k] = load_bits<How>(r.y + from);
+                b[k] = load_whole(r.y + from);
             wholes |= is_whole << k;
         }
 #pragma unroll 1
@@ -169,8 +177,8 @@ template <loading How, int Threads, int Unroll> inline void add_rest(const row &
     }
 }
 
-/* For operators that commute: in every step each thread has the vectors at its own place. */
-template <loading How, int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
+/* What a thread has of a chunk. For operators that commute: in every step each thread has the vectors at its own place. */
+template <loading How, int Threads, int Unroll> inline acc_t sum_of_steps(const row &r, uint64 begin, uint64 end) {
     constexpr uint64 STEP = Threads * Unroll * VECTOR;
     constexpr int STEPS_A_LANE = lanes::LIMIT / Unroll > 0 ? lanes::LIMIT / Unroll : 1;
     acc_t acc = identity_as<acc_t>();
@@ -189,7 +197,7 @@ template <loading How, int Threads, int Unroll> inline acc_t fold_steps(const ro
             steps = 0;
         }
     }
-    return fold_block<Threads>(is_first ? l.take() : combine(acc, l.take()));
+    return is_first ? l.take() : combine(acc, l.take());
 }
 
 /* For operators that do not: in every step each thread has consecutive elements, and the threads are folded in order.
@@ -231,15 +239,22 @@ inline bool shift_row(const reduce_args &p, row *r, uint64 number, uint64 begin,
     return true;
 }
 
-/* Chunk 'number' of the row. */
-template <int Threads, int Unroll, bool Aligned> inline acc_t fold_row(const reduce_args &p, row r, uint64 number) {
+/* What this thread has of chunk 'number' of the row, if the operator commutes; else thread 0 has all of it. */
+template <int Threads, int Unroll, bool Aligned>
+inline acc_t sum_of_chunk(const reduce_args &p, row r, uint64 number) {
     const uint64 begin = number * p.chunk;
     uint64 end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
     if (!COMMUTES)
         return fold_in_order<Threads, Unroll>(r, begin, end);
     if (!Aligned && !ORDER_SHOWS && shift_row(p, &r, number, begin, &end))
-        return fold_steps<SHIFTED, Threads, Unroll>(r, begin, end);
+        return sum_of_steps<SHIFTED, Threads, Unroll>(r, begin, end);
     if (SHARES_VECTORS && !Aligned)
         r.words = ((uint64)r.x & 3) == 0 ? (uint32)((uint64)r.x & 15) / 4 : 0;
-    return fold_steps<Aligned ? ALIGNED : ACROSS, Threads, Unroll>(r, begin, end);
+    /* Where no order shows, only elements at odd addresses come here: short code, and few registers. */
+    constexpr int FEW = Aligned || ORDER_SHOWS || HAS_SECOND ? Unroll : 1;
+    return sum_of_steps<Aligned ? ALIGNED : ACROSS, Threads, FEW>(r, begin, end);
+}
+template <int Threads, int Unroll, bool Aligned> inline acc_t fold_chunk(const reduce_args &p, row r, uint64 number) {
+    const acc_t acc = sum_of_chunk<Threads, Unroll, Aligned>(p, r, number);
+    return COMMUTES ? fold_block<Threads>(acc) : acc;
 }
