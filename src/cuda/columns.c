@@ -121,11 +121,12 @@ static uint64_t slabs_of_block(uint64_t places, const tally_shape *shape, uint64
 }
 
 /* Makes the panel as wide as the rows, if a block's threads can take a number of whole rows that is whole vectors. */
-static bool choose_narrow_panel(const tally_cuda_device *device, const tally_cuda_sizes *sizes,
+static bool choose_narrow_panel(bool is_two, const tally_cuda_device *device, const tally_cuda_sizes *sizes,
                                 const tally_shape *shape, tally_cuda_cut *cut) {
-    const uint64_t inner = shape->inner, width = sizes->column_width;
+    const uint64_t inner = shape->inner, width = is_two && inner % sizes->column_width ? 1 : sizes->column_width;
     const uint64_t common = inner & (~inner + 1); /* the powers of two in inner */
-    const uint64_t line = inner * (width / least(width, common)), lines = sizes->column_spots / line;
+    const uint64_t line = inner * (width / least(width, common)),
+                   lines = (width == 1 ? TALLY_CUDA_BLOCK : sizes->column_spots) / line;
     /* Rows of whole vectors can use the other cut, which is better than leaving a quarter of the threads idle. */
     if (!lines || (common >= width && lines * line < sizes->column_spots / 4 * 3))
         return false;
@@ -170,14 +171,17 @@ static uint64_t rows_ahead(const tally_computation *c, unsigned width) {
     return tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && bytes >= VECTOR / 2 ? rows / 2 : rows;
 }
 
-/* Whether narrower panels would keep more multiprocessors busy. Those that could have a block each are worth it if a
- * thread then waits for memory less often, in columns that are too short to be cut into chunks. */
-static bool are_few_panels(const tally_cuda_device *device, const tally_computation *c, const tally_shape *shape,
-                           uint64_t panels, unsigned width, uint64_t groups) {
-    const uint64_t blocks = parts_of(shape, panels, groups), processors = (uint64_t)device->multiprocessors,
-                   at_once = groups * rows_ahead(c, width);
-    return 2 * blocks < processors ||
-           (blocks < processors && shape->extent > at_once && shape->extent < LEAST_LOADS * at_once);
+/* Whether half of the multiprocessors or more have no block. */
+static bool are_few_blocks(const tally_cuda_device *device, uint64_t blocks) {
+    return 2 * blocks < (uint64_t)device->multiprocessors;
+}
+
+/* Whether a thread would wait for memory less often in narrower panels, because columns are too short to be cut into
+ * chunks and there is room for twice the blocks: on an H200 @@@. */
+static bool are_too_wide(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                         const tally_shape *shape, uint64_t blocks, unsigned width, uint64_t groups) {
+    return shape->extent > groups * rows_ahead(c, width) && shape->extent < 2 * groups * ROWS_A_THREAD &&
+           2 * blocks <= places_of(device, sizes, width);
 }
 
 static void choose_wide_panel(const tally_cuda_device *device, const tally_computation *c,
@@ -188,9 +192,12 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
     uint64_t wide = (shares_sectors ? WIDE_BYTES : PANEL_BYTES) / (width * c->in_bytes);
     while (wide < threads && shape->extent * wide / threads < ROWS_A_THREAD)
         wide *= 2;
-    while (wide * width * c->in_bytes >= 2 * LEAST_BYTES &&
-           are_few_panels(device, c, shape, divide_up(across, wide), width, threads / wide))
+    while (wide * width * c->in_bytes >= 2 * LEAST_BYTES) {
+        const uint64_t blocks = parts_of(shape, divide_up(across, wide), threads / wide);
+        if (!are_few_blocks(device, blocks) && !are_too_wide(device, c, sizes, shape, blocks, width, threads / wide))
+            break;
         wide /= 2;
+    }
     wide = most(1, least(wide, least(threads, across)));
     if (wide < threads / 2)
         wide = most(1, divide_up(across, even_panels(places_of(device, sizes, width), shape->outer, across, wide,
@@ -248,11 +255,19 @@ static uint64_t even_chunks(uint64_t places, uint64_t panels, uint64_t fewest, u
 void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                             const tally_shape *shape, tally_cuda_cut *cut) {
     const bool commutes = c->entry || c->user.commutes;
+    const bool is_two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && c->in_bytes >= 4;
     cut->path = TALLY_CUDA_COLUMNS;
-    if (!commutes || !choose_narrow_panel(device, sizes, shape, cut) ||
-        (are_few_panels(device, c, shape, 1, cut->columns.width, cut->columns.groups) &&
-         shape->inner * c->in_bytes > LEAST_BYTES))
-        choose_wide_panel(device, c, sizes, shape, cut);
+    tally_cuda_cut narrow = *cut;
+    choose_wide_panel(device, c, sizes, shape, cut);
+    if (commutes && choose_narrow_panel(is_two, device, sizes, shape, &narrow)) {
+        const uint64_t blocks = parts_of(shape, 1, narrow.columns.groups);
+        const bool are_better =
+            are_few_blocks(device, blocks) ||
+            (cut->columns.panel < shape->inner &&
+             are_too_wide(device, c, sizes, shape, blocks, narrow.columns.width, narrow.columns.groups));
+        if (shape->inner * c->in_bytes <= LEAST_BYTES || !are_better)
+            *cut = narrow;
+    }
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
     const uint64_t places = places_of(device, sizes, cut->columns.width);
@@ -263,12 +278,12 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         chunks = even_chunks(places, panels, chunks,
                              least(shape->extent / groups / ROWS_OF_EVEN,
                                    cut->elements * c->in_bytes / OF_TURNS / sizes->slot_bytes / most(1, cut->groups)));
-    const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
-    chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     const uint64_t parts = divide_up(shape->outer, cut->columns.slabs) * cut->columns.panels;
     const uint64_t most_blocks = (uint64_t)device->multiprocessors * (sizes->slot_bytes > 8 ? 3 : 4) / 2;
     const uint64_t in_cluster = least(least(chunks, TALLY_CUDA_CLUSTER), most_blocks / most(1, parts)),
                    ahead = rows_ahead(c, cut->columns.width), rows = shape->extent / groups;
+    const uint64_t partial_bytes = most(TALLY_CUDA_PARTIAL_BYTES, cut->elements * c->in_bytes / OF_PARTIALS);
+    chunks = most(1, least(chunks, partial_bytes / sizes->slot_bytes / most(1, cut->groups)));
     /* fewer chunks, so that a thread waits for memory at most twice more, cost less than another launch */
     const bool is_cluster = device->architecture >= 90 && sizes->slot_bytes <= 32 && !c->is_sized && in_cluster > 1 &&
                             divide_up(rows, in_cluster * ahead) <= divide_up(rows, chunks * ahead) + MORE_LOADS;

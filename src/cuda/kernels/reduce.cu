@@ -6,16 +6,19 @@
  * shared memory. */
 
 /* Blocks that a multiprocessor must have registers for; 1 asks for nothing. With accumulators of 17 to 32 bytes the
- * compiler would otherwise take too many registers for four, as it does where exponentials are looked up. Because of a
- * row's last step it would take 54 for sums of aligned f32, where 40 do as well. Before sm_80 it has 1024 threads. */
+ * compiler would otherwise take too many registers for four, as it does where exponentials are looked up, or taken of
+ * doubles. Because of a row's last step it would take 54 for sums of aligned f32, where 40 do as well, and 64 to 80 for
+ * rows that are not aligned. Before sm_80 it has 1024 threads. */
 enum {
     BLOCKS_A_PROCESSOR = LOOKS_UP_EXPONENTIALS || (sizeof(acc_t) > 16 && sizeof(acc_t) <= 32) ? 4 : 1,
     ARE_LIGHT = sizeof(acc_t) <= 16 && !COMBINES_SLOWLY && !LOOKS_UP_EXPONENTIALS,
-    ALIGNED_BLOCKS = !ARE_LIGHT                                            ? (int)BLOCKS_A_PROCESSOR
-                     : HAS_SECOND || VECTOR > 8 || TALLY_ARCHITECTURE < 80 ? 4
-                     : sizeof(acc_t) > 8 || sizeof(in_t) == 2              ? 5
-                                                                           : 6,
-    ACROSS_BLOCKS = !ARE_LIGHT ? (int)BLOCKS_A_PROCESSOR : ORDER_SHOWS || HAS_SECOND ? 4 : (int)ALIGNED_BLOCKS
+    LIGHT_BLOCKS = HAS_SECOND || VECTOR > 8 || TALLY_ARCHITECTURE < 80 ? 4
+                   : sizeof(acc_t) > 8 || sizeof(in_t) == 2            ? 5
+                                                                       : 6,
+    ALIGNED_BLOCKS = ARE_LIGHT ? (int)LIGHT_BLOCKS : COMBINES_SLOWLY ? 4 : (int)BLOCKS_A_PROCESSOR,
+    ACROSS_BLOCKS = ARE_LIGHT                                    ? (ORDER_SHOWS || HAS_SECOND ? 4 : (int)LIGHT_BLOCKS)
+                    : COMBINES_SLOWLY && BLOCKS_A_PROCESSOR == 1 ? 3
+                                                                 : (int)BLOCKS_A_PROCESSOR
 };
 
 /* Aligned: all rows begin with a whole vector. Any rows take more registers, so they have a kernel of their own. */
