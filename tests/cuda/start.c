@@ -113,7 +113,8 @@ int main(int argc, char **argv) {
     check(tally_alloc(device, sizeof ones, &x));
     check(tally_copy(device, x, ones, sizeof ones));
     check(tally_alloc(device, (size_t)LARGEST * COUNT, &out));
-    args.x = args.y = x;
+    args.x = x;
+    args.y = desc.op == TALLY_DOT ? x : NULL;
     args.out = out;
     args.out_bytes = (size_t)LARGEST * COUNT;
     args.shape.extent = COUNT;
