@@ -158,7 +158,7 @@ step_tests() {
 step_words() {
     for program in words words_in_pieces; do
         for op in $("$(built tally)" ops | awk '{ print $1 }'); do
-            echo "$program $op sum/f64/fast$(for type in i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; do
+            echo "$program $op sum/f64/fast sum/f64/exact$(for type in i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; do
                 printf ' %s/%s/fast %s/%s/exact' "$op" $type "$op" $type
             done)"
         done
