@@ -47,7 +47,7 @@ template <bool Aligned> inline void reduce_row_in_cluster(const reduce_args &p) 
     wait_for_last();
     let_next_start();
     const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, blockIdx.y);
-    give_as_cluster(p.to, blockIdx.y, fold_chunk<CLUSTER_THREADS, CLUSTER_UNROLL, Aligned>(p, r, blockIdx.x));
+    give_as_cluster(p.to, blockIdx.y, fold_row<CLUSTER_THREADS, CLUSTER_UNROLL, Aligned>(p, r, blockIdx.x));
 }
 
 extern "C" __global__ void __launch_bounds__(CLUSTER_THREADS, CLUSTER_RESIDENT)

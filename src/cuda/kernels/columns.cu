@@ -20,7 +20,8 @@ constexpr int THIN_BLOCKS =
 constexpr int rows_ahead(int width) {
     if (IS_LOGSUMEXP && COMBINES_SLOWLY && !LOOKS_UP_POWERS)
         return width < 8 ? 8 / width : 1;
-    return UNROLL == 1 ? 1 : (width * (int)sizeof(in_t) >= 16 ? 4 : 8) / (HAS_SECOND && width * (int)sizeof(in_t) >= 8 ? 2 : 1);
+    const int bytes = width * (int)sizeof(in_t), rows = bytes >= 16 ? 4 : 8;
+    return UNROLL == 1 ? 1 : HAS_SECOND && bytes >= 8 ? rows / 2 : rows;
 }
 
 template <int Width> struct stretch {

@@ -336,9 +336,7 @@ constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 /* 'memory' is the block's. */
 template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums, [[maybe_unused]] spot_t *memory) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
-    constexpr bool ARE_VECTORS = sizeof(acc_t) <= 8 && Width * sizeof(in_t) == 16,
-                   ARE_SINGLE = Width == 1 && sizeof(in_t) == 4 && AHEAD == 8; /* few bytes */
-    constexpr int TWICE = !HAS_SECOND && (ARE_VECTORS || ARE_SINGLE) ? 2 : 1; /* if all are there */
+    constexpr int TWICE = sizeof(acc_t) <= 8 && !HAS_SECOND && Width * sizeof(in_t) == 16 ? 2 : 1; /* if all are there */
     constexpr bool HAS_PAIRS = Width * sizeof(in_t) == 8 && sizeof(in_t) < 4;
 #if HALF_COLUMNS
     half_lanes<Width> lanes[] = {half_lanes<Width>(memory)};

@@ -73,20 +73,13 @@ inline void take_over(handed *from, uint32 step, uint32 count, acc_t (&sum)[Many
     }
 }
 
-/* Has the sums' lines brought into the second-level cache: a store to a line that is not there, and a load of it, wait
- * for memory. */
-inline void fetch_handed(const handed *from, uint32 count) {
-    constexpr uint32 A_LINE = 128 / sizeof(handed) > 0 ? 128 / sizeof(handed) : 1;
-    if (threadIdx.x * A_LINE < count)
-        prefetch(from + threadIdx.x * A_LINE);
-}
-
-/* Combines with 'acc' this thread's share of the sums that 'count' others hand over, of Threads threads. One block of
- * many needs this, so it is a call, which keeps the registers of the others' loop few. */
-template <uint32 Threads, uint32 Ahead> __noinline__ acc_t add_handed(handed *from, uint32 count, acc_t acc) {
+/* Folds the sums that 'count' others hand over, in their order. The first of the Threads threads that share the work has
+ * the result. One block of many needs this, so it is a call, which keeps the registers of the others' loop few. */
+template <uint32 Threads, uint32 Ahead> __noinline__ acc_t fold_handed(handed *from, uint32 count) {
     const uint32 me = threadIdx.x % Threads, each = (count + Threads - 1) / Threads, step = COMMUTES ? Threads : 1;
     uint32 at = COMMUTES ? me : me * each;
     const uint32 end = COMMUTES || at + each > count ? count : at + each;
+    acc_t acc = identity_as<acc_t>();
 #pragma unroll 1
     for (; at < end; at += Ahead * step) {
         acc_t next[Ahead];
@@ -97,11 +90,6 @@ template <uint32 Threads, uint32 Ahead> __noinline__ acc_t add_handed(handed *fr
             if (at + u * step < end)
                 acc = combine(acc, next[u]);
     }
-    return acc;
-}
-/* Folds them, in their order. The first of the Threads threads has the result. */
-template <uint32 Threads, uint32 Ahead> inline acc_t fold_handed(handed *from, uint32 count) {
-    const acc_t acc = add_handed<Threads, Ahead>(from, count, identity_as<acc_t>());
     return Threads == WARP ? fold_warp_in_order(acc) : fold_block<Threads>(acc);
 }
 

@@ -36,10 +36,10 @@ inline acc_t fold_piece(const groups_args &p, uint64 begin, uint64 end) {
     const uint64 first = begin / VECTOR * VECTOR;
     r.from = first < begin ? first + VECTOR : first;
     if ((((uint64)p.x | (HAS_SECOND ? (uint64)p.y : 0)) & 15) == 0)
-        return fold_block<BLOCK>(sum_of_steps<SHIFTED, BLOCK, UNROLL>(r, first, end));
+        return fold_steps<SHIFTED, BLOCK, UNROLL>(r, first, end);
     r.from = r.from < VECTOR ? VECTOR : r.from; /* what lies across vectors reaches into both */
     r.to = p.n < VECTOR ? 0 : p.n - VECTOR;
-    return fold_block<BLOCK>(sum_of_steps<ACROSS, BLOCK, UNROLL>(r, first, end));
+    return fold_steps<ACROSS, BLOCK, UNROLL>(r, first, end);
 }
 
 inline void fold_piece_of_segment(const groups_args &p) {

@@ -30,18 +30,10 @@ template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
     let_next_start();
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
         const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, number);
+        acc_t acc = fold_row<BLOCK, UNROLL, Aligned>(p, r, block);
         handed *of_blocks = (handed *)p.partials + number * p.blocks;
-        if (hand_over_all && is_last)
-            fetch_handed(of_blocks, (uint32)p.blocks - 1);
-        acc_t acc = sum_of_chunk<BLOCK, UNROLL, Aligned>(p, r, block);
-        if (p.blocks > 1 && hand_over_all && is_last) {
-            constexpr uint32 AHEAD = sizeof(acc_t) > 8 ? 1 : 2;
-            const uint32 others = (uint32)p.blocks - 1;
-            acc = COMMUTES ? add_handed<BLOCK, AHEAD>(of_blocks, others, acc)
-                           : combine(fold_handed<BLOCK, AHEAD>(of_blocks, others), acc);
-        }
-        if (COMMUTES)
-            acc = fold_block<BLOCK>(acc);
+        if (p.blocks > 1 && hand_over_all && is_last)
+            acc = combine(fold_handed<BLOCK, (sizeof(acc_t) > 8 ? 1 : 2)>(of_blocks, (uint32)p.blocks - 1), acc);
         if (threadIdx.x)
             continue;
         if (!hand_over_all)

@@ -186,8 +186,8 @@ template <loading How, int Threads, int Unroll> inline void add_rest(const row &
     }
 }
 
-/* What a thread has of a chunk. For operators that commute: in every step each thread has the vectors at its own place. */
-template <loading How, int Threads, int Unroll> inline acc_t sum_of_steps(const row &r, uint64 begin, uint64 end) {
+/* For operators that commute: in every step each thread has the vectors at its own place. */
+template <loading How, int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
     constexpr uint64 STEP = Threads * Unroll * VECTOR;
     constexpr int STEPS_A_LANE = lanes::LIMIT / Unroll > 0 ? lanes::LIMIT / Unroll : 1;
     acc_t acc = identity_as<acc_t>();
@@ -206,7 +206,7 @@ template <loading How, int Threads, int Unroll> inline acc_t sum_of_steps(const 
             steps = 0;
         }
     }
-    return is_first ? l.take() : combine(acc, l.take());
+    return fold_block<Threads>(is_first ? l.take() : combine(acc, l.take()));
 }
 
 /* For operators that do not: in every step each thread has consecutive elements, and the threads are folded in order.
@@ -248,22 +248,17 @@ inline bool shift_row(const reduce_args &p, row *r, uint64 number, uint64 begin,
     return true;
 }
 
-/* What this thread has of chunk 'number' of the row, if the operator commutes; else thread 0 has all of it. */
-template <int Threads, int Unroll, bool Aligned>
-inline acc_t sum_of_chunk(const reduce_args &p, row r, uint64 number) {
+/* Chunk 'number' of the row. */
+template <int Threads, int Unroll, bool Aligned> inline acc_t fold_row(const reduce_args &p, row r, uint64 number) {
     const uint64 begin = number * p.chunk;
     uint64 end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
     if (!COMMUTES)
         return fold_in_order<Threads, Unroll>(r, begin, end);
     if (!Aligned && !ORDER_SHOWS && shift_row(p, &r, number, begin, &end))
-        return sum_of_steps<SHIFTED, Threads, Unroll>(r, begin, end);
+        return fold_steps<SHIFTED, Threads, Unroll>(r, begin, end);
     if (SHARES_VECTORS && !Aligned)
         r.words = ((uint64)r.x & 3) == 0 ? (uint32)((uint64)r.x & 15) / 4 : 0;
     /* Where no order shows, only elements at odd addresses come here: short code, and few registers. */
     constexpr int FEW = Aligned || ORDER_SHOWS || HAS_SECOND ? Unroll : 1;
-    return sum_of_steps<Aligned ? ALIGNED : ACROSS, Threads, FEW>(r, begin, end);
-}
-template <int Threads, int Unroll, bool Aligned> inline acc_t fold_chunk(const reduce_args &p, row r, uint64 number) {
-    const acc_t acc = sum_of_chunk<Threads, Unroll, Aligned>(p, r, number);
-    return COMMUTES ? fold_block<Threads>(acc) : acc;
+    return fold_steps<Aligned ? ALIGNED : ACROSS, Threads, FEW>(r, begin, end);
 }
