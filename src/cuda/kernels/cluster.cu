@@ -28,7 +28,7 @@ inline void give_as_cluster(const destination &to, uint64 number, acc_t acc) {
         const acc_t none = identity_as<acc_t>();
         acc_t own = none;
         memcpy(&own, of_blocks[threadIdx.x % CLUSTER].word, sizeof own);
-        acc = fold_warp_in_order(threadIdx.x == 0 ? acc : threadIdx.x < gridDim.x ? own : none);
+        acc = fold_warp_in_order<CLUSTER>(threadIdx.x == 0 ? acc : threadIdx.x < gridDim.x ? own : none);
     }
     if (threadIdx.x == 0) {
         for (int b = 1; b < gridDim.x && !COMBINES_SLOWLY; b++) {
