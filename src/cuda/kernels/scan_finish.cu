@@ -264,7 +264,52 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
     return heads;
 }
 
-/* Returns the sum of the threads before this one in the team. */
+/* Which of the lanes in a mask is the last one; 0 if there is none. */
+inline int last_lane(uint32 lanes) {
+    return lanes ? WARP - 1 - __clz(lanes) : 0;
+}
+
+/* Returns the sum of the threads before this one in the team. Heads of the warp are a mask, so a step of a scan needs
+ * neither a head nor a place of the other lane: it only asks whether that lane's sum reaches to the last head. */
+template <class Acc, class Position>
+inline since_head<Acc, Position> scan_team(uint8 *memory, int team, int thread, since_head<Acc, Position> mine) {
+    typedef since_head<Acc, Position> state;
+    enum { WARPS = FINISHERS / WARP };
+    state *of_warp = (state *)memory;
+    const int warp = thread / WARP, lane = thread % WARP;
+    const uint32 heads = GROUPS == ALL ? 0 : __ballot_sync(ALL_LANES, mine.has_head()), below = heads & (1u << lane) - 1;
+    const int since = mine.has_head() ? lane : last_lane(below);
+    Acc sum = mine.acc;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const Acc left = from_below(sum, d);
+        if (lane - d >= since)
+            sum = combine(left, sum);
+    }
+    const Position last_start = NEEDS_START ? from_lane(mine.start(), last_lane(heads)) : 0;
+    if (lane == WARP - 1)
+        of_warp[warp] = state::of(sum, heads != 0, last_start);
+    Acc before = from_below(sum, 1);
+    const Position start = NEEDS_START ? from_lane(mine.start(), last_lane(below)) : 0;
+    if (lane == 0)
+        before = identity_as<Acc>();
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    /* Each lane has the sum of one warp. */
+    const int of_lane = lane % WARPS;
+    const state other = of_warp[of_lane];
+    const uint32 with_heads = GROUPS == ALL ? 0 : __ballot_sync(ALL_LANES, other.has_head()) & (1u << warp) - 1;
+    Acc warps = identity_as<Acc>();
+    if (of_lane < warp && of_lane >= last_lane(with_heads))
+        warps = other.acc;
+#pragma unroll SMALL ? WARPS : 1
+    for (int d = 1; d < WARPS; d *= 2) {
+        const Acc across = from_across(warps, d);
+        warps = COMMUTES || (lane & d) ? combine(across, warps) : combine(warps, across);
+    }
+    const Position start_of_warps = NEEDS_START ? from_lane(other.start(), last_lane(with_heads)) : 0;
+    return state::of(below ? before : combine(warps, before), (below | with_heads) != 0, below ? start : start_of_warps);
+}
+/* The same of other states, by their join(). */
 template <class State> inline State scan_team(uint8 *memory, int team, int thread, State mine) {
     State *of_warp = (State *)memory;
     int warp = thread / WARP, lane = thread % WARP;
