@@ -213,9 +213,13 @@ static uint64_t tiles_of_one_wave(const tally_computation *c) {
 static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t threads = sizes->one_wave.threads, small = threads * sizes->one_wave.few;
-    const bool is_little = fits_small_tiles(cut->elements, small, resident);
-    const uint64_t tile = is_little ? small : threads * sizes->one_wave.items;
     const bool are_rows = c->desc.grouping == TALLY_AXIS, are_segments = c->desc.grouping == TALLY_SEGMENTS;
+    const uint64_t whole = threads * sizes->one_wave.items;
+    /* Rows that a whole tile holds need nothing from other blocks. */
+    const bool is_little = fits_small_tiles(cut->elements, small, resident) &&
+                           (!are_rows || (shape->extent > whole ? shape->extent <= small * MOST_ROW_TILES
+                                                                : shape->extent <= small));
+    const uint64_t tile = is_little ? small : whole;
     const bool are_many = cut->elements > tile * resident * tiles_of_one_wave(c),
                takes_bits = are_segments && shape->groups > (are_many ? FEW_SEGMENTS : MOST_SEGMENTS);
     if (!sizes->one_wave.shared || needs_all_digits(c) || (are_rows && shape->extent > tile * MOST_ROW_TILES) ||

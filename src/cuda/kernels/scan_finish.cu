@@ -27,19 +27,18 @@ template <int Bytes> struct place_of_words {
     place_of_words(int of_results) : shift(of_results % Bytes), offset(of_results / Bytes) {}
     void put(uint8 *memory, int stretch, int at, const word &bits) {
         word *to = (word *)memory + stretch * WORDS;
-        if (!SHIFT || shift == 0) {
-            ((word *)memory)[Bytes == 16 ? vector_of_results(stretch * WORDS + at) : stretch * WORDS + at + offset] =
-                bits;
-            return;
-        }
-        to += offset;
+        /* What a shifted stretch needs later is kept whether it is shifted or not: so no path has registers to move. */
+        const word last = near;
+        near = bits;
         if (at == 0)
             lowest = bits;
         if (at == WORDS - 1)
             highest = bits;
-        if (at != (REVERSE ? WORDS - 1 : 0))
-            to[REVERSE ? at + 1 : at] = REVERSE ? across(bits, near) : across(near, bits);
-        near = bits;
+        if (!SHIFT || shift == 0)
+            ((word *)memory)[Bytes == 16 ? vector_of_results(stretch * WORDS + at) : stretch * WORDS + at + offset] =
+                bits;
+        else if (at != (REVERSE ? WORDS - 1 : 0))
+            to[offset + (REVERSE ? at + 1 : at)] = REVERSE ? across(bits, last) : across(last, bits);
     }
     /* All lanes of a warp call this when they have put all. */
     void end(uint8 *memory, int stretch) const {
@@ -282,9 +281,14 @@ inline since_head<Acc, Position> scan_team(uint8 *memory, int team, int thread, 
     Acc sum = mine.acc;
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
-        const Acc left = from_below(sum, d);
-        if (lane - d >= since)
+        Acc left = from_below(sum, d);
+        if (sizeof(Acc) > 8 && SMALL) { /* no branch, in which a step would wait for the one before */
+            if (lane - d < since)
+                left = identity_as<Acc>();
             sum = combine(left, sum);
+        } else if (lane - d >= since) {
+            sum = combine(left, sum);
+        }
     }
     const Position last_start = NEEDS_START ? from_lane(mine.start(), last_lane(heads)) : 0;
     if (lane == WARP - 1)
