@@ -308,36 +308,11 @@ inline since_head<Acc, Position> scan_team(uint8 *memory, int team, int thread, 
 #pragma unroll SMALL ? WARPS : 1
     for (int d = 1; d < WARPS; d *= 2) {
         const Acc across = from_across(warps, d);
-        warps = COMMUTES || (lane & d) ? combine(across, warps) : combine(warps, across);
+        const bool is_left = (COMMUTES && !FINDS_PLACES) || (lane & d);
+        warps = is_left ? combine(across, warps) : combine(warps, across);
     }
     const Position start_of_warps = NEEDS_START ? from_lane(other.start(), last_lane(with_heads)) : 0;
     return state::of(below ? before : combine(warps, before), (below | with_heads) != 0, below ? start : start_of_warps);
-}
-/* The same of other states, by their join(). */
-template <class State> inline State scan_team(uint8 *memory, int team, int thread, State mine) {
-    State *of_warp = (State *)memory;
-    int warp = thread / WARP, lane = thread % WARP;
-    State sum = mine;
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2) {
-        State left = from_below(sum, d);
-        if (lane >= d)
-            sum = join(left, sum);
-    }
-    if (lane == WARP - 1)
-        of_warp[warp] = sum;
-    State before = from_below(sum, 1);
-    if (lane == 0)
-        before = State::nothing();
-    sync_some<FINISHERS>(OF_TEAMS + team);
-    State warps = State::nothing();
-#pragma unroll SMALL ? FINISHERS / WARP : 1
-    for (int w = 0; w + 1 < FINISHERS / WARP; w++) { /* all loads are under way together */
-        const State next = of_warp[w];
-        if (w < warp)
-            warps = join(warps, next);
-    }
-    return join(warps, before);
 }
 
 /* A thread's stretch of a tile that has arrived. */
