@@ -214,10 +214,12 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         const uint4 bits = ((const uint4 *)memory)[v];
         return is_aligned ? bits : straddling(bits, ((const uint4 *)memory)[v + 1], shift);
     };
-    /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. */
-    constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
-    /* Exact sums take less time to compile with two; with ten of narrow elements' places registers spill. */
-    constexpr int PLAIN_AT_ONCE = IS_EXACT ? 2 : IS_INDEXED && a_vector > 4 ? 5 : 10;
+    /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. Exact
+     * sums take less time to compile with two; with ten of narrow elements' places registers spill. */
+    constexpr int AT_A_TIME = IS_LOGSUMEXP                  ? larger_of(1, 16 / a_vector)
+                              : IS_EXACT                    ? 2
+                              : IS_INDEXED && a_vector > 4 ? 5
+                                                           : 10;
     /* Calls use(e, k, x, y) for each of this thread's elements, k being its place in a vector. */
     auto each = [&](auto use) {
         auto use_vector = [&](int v, bool is_aligned, bool all) {
@@ -235,18 +237,14 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
                     use(e, k, few[k], partners[k]);
             }
         };
-        if (HAS_TERMS && from == 0 && to == TILE && are_aligned) { /* without a branch a vector, so that they overlap */
-#pragma unroll VECTORS_AT_ONCE
+        if (from == 0 && to == TILE && are_aligned) { /* without a branch a vector, so that they overlap */
+#pragma unroll AT_A_TIME
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, true, true);
-        } else if (HAS_TERMS && from == 0 && to == TILE) {
-#pragma unroll VECTORS_AT_ONCE
+        } else if (from == 0 && to == TILE) {
+#pragma unroll AT_A_TIME
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, false, true);
-        } else if (from == 0 && to == TILE) {
-#pragma unroll PLAIN_AT_ONCE
-            for (int v = thread; v < vectors; v += SUMMERS)
-                use_vector(v, are_aligned, true);
         } else {
 #pragma unroll 1
             for (int v = from / a_vector + thread; v * a_vector < to; v += SUMMERS)
