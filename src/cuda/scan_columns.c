@@ -271,8 +271,7 @@ static bool are_fast_columns(const tally_cuda_device *device, const tally_comput
                              const tally_shape *shape) {
     const uint64_t row = shape->inner * c->in_bytes;
     return (row >= WIDE_ROW && are_plain(c, sizes) && has_many_columns(device, sizes, shape)) ||
-           (row >= WIDE_ROW_OF_8 && c->in_bytes == 8 && sizes->slot_bytes <= 16 && shape->extent > FEW_THIN_ROWS &&
-            has_all_threads_busy(device, shape));
+           (row >= WIDE_ROW_OF_8 && c->in_bytes == 8 && sizes->slot_bytes <= 16 && has_all_threads_busy(device, shape));
 }
 
 bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_computation *c,

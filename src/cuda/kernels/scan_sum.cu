@@ -381,12 +381,10 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
     uint32 wave = team;
     place here = {0, 0};
     here.advance(team);
-#if FIRST_BY_MARKS
-    if (p.entries && team == 0 && thread < WARP) {
+#if CLEARS_ITSELF
+    if (p.entries && thread < WARP) {
         const uint64 waves = (p.tiles + gridDim.x - 1) / gridDim.x;
-        if (blockIdx.x == 0 && thread == 0)
-            first_wave(p.entries)->tell_first(first_wave(p.entries)->count_left());
-        clear_entries(p.entries, waves == 1 ? 0 : waves < WAVES ? waves : (uint64)WAVES);
+        clear_entries(p.entries, waves < WAVES ? waves : (uint64)WAVES);
     }
 #endif
     for (uint64 turn = team; turn < turns; turn += SUMMING_TEAMS, here.advance(SUMMING_TEAMS), in_turn ^= 1) {
@@ -436,12 +434,6 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
             *(lane_t *)s.best[here.at] = sum;
 #endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
-#if FIRST_BY_MARKS
-            if (p.entries && turn == 0) {
-                if (blockIdx.x + 1 < p.tiles) /* else nobody waits for it, and it might come after all has been wiped */
-                    give_away(first_wave(p.entries)->sums() + blockIdx.x, widen(sum));
-            } else
-#endif
             if (p.tiles > 1 && p.entries)
                 publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
                         (uint32)turn + 1);
@@ -471,13 +463,13 @@ inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
             tell(turn, record::nothing());
         return;
     }
+#if CLEARS_ITSELF
+    if (p.entries)
+        await_clearing(p.entries, MESSENGERS);
+#endif
 #if HAS_BATONS
     add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, tell);
 #else
     add_up_waves<WAVES>(p.entries, turns, tell);
-#endif
-#if FIRST_BY_MARKS
-    if (p.entries && first_wave(p.entries)->leaves_last(gridDim.x))
-        first_wave(p.entries)->wipe_all(gridDim.x);
 #endif
 }

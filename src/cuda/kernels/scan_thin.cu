@@ -11,9 +11,7 @@ constexpr bool THIN_PACKS = THIN_WIDTH >= (int)IN_WORD;
 constexpr bool THIN_PACKS = false;
 #endif
 enum {
-    /* rows whose loads are under way together */
-    THIN_AHEAD = HAS_SECOND || sizeof(acc_t) > 32 ? 1 : THIN_PACKS || sizeof(in_t) == 8 ? 4 : 2,
-    THIN_BLOCKS = sizeof(in_t) == 8 && sizeof(acc_t) <= 16 ? 5 : 4 /* for each multiprocessor at least */
+    THIN_AHEAD = HAS_SECOND || sizeof(acc_t) > 32 ? 1 : THIN_PACKS ? 4 : 2 /* rows whose loads are under way together */
 };
 typedef few<in_t, THIN_WIDTH> thin_elements;
 typedef few<result_t, THIN_WIDTH> thin_results;
@@ -151,7 +149,7 @@ template <> struct thin_sums<true> {
 };
 #endif
 
-extern "C" __global__ void __launch_bounds__(BLOCK, THIN_BLOCKS) scan_thin(scan_columns_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_args p) {
     const thin_columns t = thin_columns::of(p);
     const bool is_inside = t.count && t.is_inside(p.x, p) && (!HAS_SECOND || t.is_inside(p.y, p));
     thin_sums<THIN_PACKS> sums;

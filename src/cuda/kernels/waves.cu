@@ -150,21 +150,50 @@ inline void publish(entry *e, const record &r, uint32 tag) {
 #endif
 }
 
-/* Scans of all values with small sums clear nothing before: the sums of the first wave are handed over with marks
- * (hand_over.cu), and then each block has cleared its entries of the other waves. */
-#define FIRST_BY_MARKS (GROUPS == ALL && IN_ONE_ACCESS && !HAS_BATONS && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
-#if FIRST_BY_MARKS
-inline hand_overs *first_wave(const entry *entries) {
+/* But for segments, whose bits need clearing, scans clear nothing before: each block clears its own entries when it
+ * begins, and says so by a mark in memory that nobody has cleared (hand_over.cu). Others look at entries after that. All
+ * this is done while the first tiles arrive. */
+#define CLEARS_ITSELF (IS_SCAN && GROUPS != SEGMENTS && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
+#if CLEARS_ITSELF
+inline hand_overs *marks_of(const entry *entries) {
     return (hand_overs *)((uint8 *)entries - HAND_OVERS_BYTES - gridDim.x * HANDED_BYTES);
 }
-/* By a warp; what it stores after this others see after the clearing. */
+/* By the warp that will publish the block's sums. */
 inline void clear_entries(entry *entries, uint64 waves) {
-    for (uint32 wave = threadIdx.x % WARP; wave < waves; wave += WARP)
-#pragma unroll
+    const uint32 lane = threadIdx.x % WARP;
+    for (uint32 wave = lane; wave < waves; wave += WARP)
+#pragma unroll 2
         for (int at = 0; at < ENTRY_BYTES; at += 8)
             store_relaxed((uint8 *)(entries + (uint64)wave * gridDim.x + blockIdx.x) + at, 0, 0);
+    if (blockIdx.x == 0 && lane == 0)
+        marks_of(entries)->tell_first(marks_of(entries)->count_left());
     __threadfence();
     __syncwarp();
+    if (lane == 0)
+        store_marked(marks_of(entries)->sums()[blockIdx.x].part[0], 0, 0);
+}
+/* By each messenger. The last one to have seen all marks wipes them away. */
+inline void await_clearing(const entry *entries, uint32 messengers) {
+    enum { TOGETHER = 5 }; /* as many as batch::MANY */
+    hand_overs *all = marks_of(entries);
+    for (uint32 at = threadIdx.x % WARP; at < gridDim.x; at += TOGETHER * WARP) {
+        uint32 word[TOGETHER][4];
+        bool are_there;
+        do {
+            are_there = true;
+#pragma unroll
+            for (uint32 k = 0; k < TOGETHER; k++)
+                if (at + k * WARP < gridDim.x)
+                    load_relaxed(all->sums()[at + k * WARP].part[0], word[k][0], word[k][1], word[k][2], word[k][3]);
+#pragma unroll
+            for (uint32 k = 0; k < TOGETHER; k++)
+                are_there &= at + k * WARP >= gridDim.x || has_mark(word[k]);
+        } while (!are_there);
+    }
+    __threadfence();
+    __syncwarp();
+    if (all->leaves_last(messengers * gridDim.x))
+        all->wipe_all(gridDim.x);
 }
 #endif
 
@@ -472,42 +501,6 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
 #endif
 }
 
-#if FIRST_BY_MARKS
-/* Adds up the needed entries of the first wave. What is read after this is what others have stored before they handed
- * over, or later. */
-inline void add_first_wave(const entry *all, uint32 needed, record *base, record *before) {
-    constexpr uint32 TOGETHER = COMMUTES ? (uint32)batch::MANY : 1;
-    const uint32 lane = threadIdx.x % WARP;
-    acc_t low_and_whole[2] = {identity_as<acc_t>(), identity_as<acc_t>()};
-#pragma unroll 1
-    for (uint32 at = 0; at < needed; at += TOGETHER * WARP) {
-        const uint32 first = at + lane;
-        acc_t sum[TOGETHER];
-#pragma unroll
-        for (uint32 u = 0; u < TOGETHER; u++)
-            sum[u] = identity_as<acc_t>();
-        take_over<false, false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
-        __syncwarp();
-#if COMMUTES
-#pragma unroll
-        for (uint32 u = 0; u < TOGETHER; u++) {
-            low_and_whole[1] = combine(low_and_whole[1], sum[u]);
-            if (first + u * WARP < blockIdx.x)
-                low_and_whole[0] = combine(low_and_whole[0], sum[u]);
-        }
-#else
-        add_in_order(record::of(sum[0], false, 0), at, base, before);
-#endif
-    }
-#if COMMUTES
-    fold_warps(low_and_whole);
-    *before = record::of(low_and_whole[0], false, 0);
-    *base = record::of(low_and_whole[1], false, 0);
-#endif
-    __threadfence();
-}
-#endif
-
 #if HAS_BATONS
 /* What a messenger gives to the next: the sum before its wave. */
 struct baton {
@@ -567,17 +560,10 @@ template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint
         uint32 wave = of_wave + k;
         return all + (uint64)(wave >= Waves ? wave - Waves : wave) * gridDim.x;
     };
-    uint64 turn = 0;
-#if FIRST_BY_MARKS
-    record before_first = record::nothing();
-    add_first_wave(all, needed_of(0), &base, &before_first);
-    tell(turn++, before_first);
-    of_wave++;
-#endif
 #pragma unroll
     for (int k = 0; k < AHEAD - 1; k++)
-        few[k].try_read(entries_ahead(k), lane, needed_of(turn + k), (uint32)turn + k + 1);
-    for (; turn < turns; turn++) {
+        few[k].try_read(entries_ahead(k), lane, needed_of(k), k + 1);
+    for (uint64 turn = 0; turn < turns; turn++) {
         uint32 needed = needed_of(turn), tag = (uint32)turn + 1;
         few[AHEAD - 1].there = 0;
         few[AHEAD - 1].try_read(entries_ahead(AHEAD - 1), lane, needed_of(turn + AHEAD - 1), tag + AHEAD - 1);
