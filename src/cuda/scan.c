@@ -216,9 +216,9 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
     const bool are_rows = c->desc.grouping == TALLY_AXIS, are_segments = c->desc.grouping == TALLY_SEGMENTS;
     const uint64_t whole = threads * sizes->one_wave.items;
     /* Rows that a whole tile holds need nothing from other blocks. */
-    const bool is_little = fits_small_tiles(cut->elements, small, resident) &&
-                           (!are_rows || (shape->extent > whole ? shape->extent <= small * MOST_ROW_TILES
-                                                                : shape->extent <= small));
+    const bool is_little =
+        fits_small_tiles(cut->elements, small, resident) &&
+        (!are_rows || (shape->extent > whole ? shape->extent <= small * MOST_ROW_TILES : shape->extent <= small));
     const uint64_t tile = is_little ? small : whole;
     const bool are_many = cut->elements > tile * resident * tiles_of_one_wave(c),
                takes_bits = are_segments && shape->groups > (are_many ? FEW_SEGMENTS : MOST_SEGMENTS);

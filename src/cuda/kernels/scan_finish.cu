@@ -263,11 +263,6 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
     return heads;
 }
 
-/* Which of the lanes in a mask is the last one; 0 if there is none. */
-inline int last_lane(uint32 lanes) {
-    return lanes ? WARP - 1 - __clz(lanes) : 0;
-}
-
 /* Returns the sum of the threads before this one in the team. Heads of the warp are a mask, so a step of a scan needs
  * neither a head nor a place of the other lane: it only asks whether that lane's sum reaches to the last head. */
 template <class Acc, class Position>
@@ -282,13 +277,11 @@ inline since_head<Acc, Position> scan_team(uint8 *memory, int team, int thread, 
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
         Acc left = from_below(sum, d);
-        if (sizeof(Acc) > 8 && SMALL) { /* no branch, in which a step would wait for the one before */
-            if (lane - d < since)
-                left = identity_as<Acc>();
+        constexpr bool ALWAYS_ADDS = sizeof(Acc) > 8 && SMALL; /* the compiler would make a branch of it */
+        if (ALWAYS_ADDS && lane - d < since)
+            left = identity_as<Acc>();
+        if (ALWAYS_ADDS || lane - d >= since)
             sum = combine(left, sum);
-        } else if (lane - d >= since) {
-            sum = combine(left, sum);
-        }
     }
     const Position last_start = NEEDS_START ? from_lane(mine.start(), last_lane(heads)) : 0;
     if (lane == WARP - 1)

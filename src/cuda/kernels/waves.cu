@@ -400,9 +400,14 @@ inline acc_t fold_warp(acc_t sum) {
     return sums[0];
 }
 
+/* Which of the lanes in a mask is the last one; 0 if there is none. */
+inline int last_lane(uint32 lanes) {
+    return lanes ? WARP - 1 - __clz(lanes) : 0;
+}
+
 #if COMMUTES
-/* The lanes with heads for each entry that a lane has of a batch that begins with entry 'at'. All are asked for before
- * any is looked at: a messenger waited for one after the other, twice, which took a third of its time. */
+/* The lanes with heads for each entry that a lane has of a batch that begins with entry 'at'. They are asked for once,
+ * and none waits for the one before. */
 template <class Batch> struct heads_of_batch {
     enum { MANY = GROUPS == ALL ? 0 : Batch::MANY };
     uint32 lanes[MANY + 1];
