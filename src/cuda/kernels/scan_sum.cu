@@ -465,11 +465,15 @@ inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
     }
 #if CLEARS_ITSELF
     if (p.entries)
-        await_clearing(p.entries, MESSENGERS);
+        await_clearing(p.entries);
 #endif
 #if HAS_BATONS
     add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, tell);
 #else
     add_up_waves<WAVES>(p.entries, turns, tell);
+#endif
+#if CLEARS_ITSELF
+    if (p.entries && marks_of(p.entries)->leaves_last(gridDim.x * MESSENGERS))
+        marks_of(p.entries)->wipe_all(gridDim.x);
 #endif
 }

@@ -172,10 +172,10 @@ inline void clear_entries(entry *entries, uint64 waves) {
     if (lane == 0)
         store_marked(marks_of(entries)->sums()[blockIdx.x].part[0], 0, 0);
 }
-/* By each messenger. The last one to have seen all marks wipes them away. */
-inline void await_clearing(const entry *entries, uint32 messengers) {
+/* By each messenger, which leaves when it has no more to do: then an atomic operation keeps nobody waiting. */
+inline void await_clearing(const entry *entries) {
     enum { TOGETHER = 5 }; /* as many as batch::MANY */
-    hand_overs *all = marks_of(entries);
+    handed *marks = marks_of(entries)->sums();
     for (uint32 at = threadIdx.x % WARP; at < gridDim.x; at += TOGETHER * WARP) {
         uint32 word[TOGETHER][4];
         bool are_there;
@@ -184,7 +184,7 @@ inline void await_clearing(const entry *entries, uint32 messengers) {
 #pragma unroll
             for (uint32 k = 0; k < TOGETHER; k++)
                 if (at + k * WARP < gridDim.x)
-                    load_relaxed(all->sums()[at + k * WARP].part[0], word[k][0], word[k][1], word[k][2], word[k][3]);
+                    load_relaxed(marks[at + k * WARP].part[0], word[k][0], word[k][1], word[k][2], word[k][3]);
 #pragma unroll
             for (uint32 k = 0; k < TOGETHER; k++)
                 are_there &= at + k * WARP >= gridDim.x || has_mark(word[k]);
@@ -192,8 +192,6 @@ inline void await_clearing(const entry *entries, uint32 messengers) {
     }
     __threadfence();
     __syncwarp();
-    if (all->leaves_last(messengers * gridDim.x))
-        all->wipe_all(gridDim.x);
 }
 #endif
 
