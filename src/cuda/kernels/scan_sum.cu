@@ -242,7 +242,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, true, true);
         } else if (from == 0 && to == TILE) {
-#pragma unroll AT_A_TIME
+#pragma unroll (AT_A_TIME + 1) / 2
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, false, true);
         } else {
