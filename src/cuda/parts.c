@@ -154,9 +154,10 @@ static const char *const scan_of_terms[] = {TILES,
 static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL};
 
 #define ONE_WAVE_TILES                                                                                                 \
-    tally_cuda_kernels_in_one_wave, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, \
-        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
-        tally_cuda_kernels_look_back, tally_cuda_kernels_scan_finish
+    tally_cuda_kernels_in_one_wave, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline,                           \
+        tally_cuda_kernels_hand_over, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles,                         \
+        tally_cuda_kernels_fetch, tally_cuda_kernels_stretch, tally_cuda_kernels_look_back,                            \
+        tally_cuda_kernels_scan_finish
 
 #define ONE_WAVE ONE_WAVE_TILES, tally_cuda_kernels_scan_one_wave, entry_scan_one_wave
 #define ONE_WAVE_WORDS                                                                                                 \
@@ -214,13 +215,10 @@ static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally
                                             tally_cuda_kernels_packed_scans, tally_cuda_kernels_scan_thin, NULL};
 static const char *const scan_of_few[] = {tally_cuda_kernels_scan_few, NULL};
 
-static const char *const tall[] = {tally_cuda_kernels_pipeline,
-                                   tally_cuda_kernels_waves,
-                                   tally_cuda_kernels_strands,
-                                   tally_cuda_kernels_packed_scans,
-                                   tally_cuda_kernels_tall_tiles,
-                                   tally_cuda_kernels_scan_tall,
-                                   NULL};
+static const char *const tall[] = {tally_cuda_kernels_pipeline,     tally_cuda_kernels_hand_over,
+                                   tally_cuda_kernels_waves,        tally_cuda_kernels_strands,
+                                   tally_cuda_kernels_packed_scans, tally_cuda_kernels_tall_tiles,
+                                   tally_cuda_kernels_scan_tall,    NULL};
 
 static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns, NULL};
 

@@ -213,9 +213,13 @@ static uint64_t tiles_of_one_wave(const tally_computation *c) {
 static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t threads = sizes->one_wave.threads, small = threads * sizes->one_wave.few;
-    const bool is_little = fits_small_tiles(cut->elements, small, resident);
-    const uint64_t tile = is_little ? small : threads * sizes->one_wave.items;
     const bool are_rows = c->desc.grouping == TALLY_AXIS, are_segments = c->desc.grouping == TALLY_SEGMENTS;
+    const uint64_t whole = threads * sizes->one_wave.items;
+    /* Rows that a whole tile holds need nothing from other blocks. */
+    const bool is_little =
+        fits_small_tiles(cut->elements, small, resident) &&
+        (!are_rows || (shape->extent > whole ? shape->extent <= small * MOST_ROW_TILES : shape->extent <= small));
+    const uint64_t tile = is_little ? small : whole;
     const bool are_many = cut->elements > tile * resident * tiles_of_one_wave(c),
                takes_bits = are_segments && shape->groups > (are_many ? FEW_SEGMENTS : MOST_SEGMENTS);
     if (!sizes->one_wave.shared || needs_all_digits(c) || (are_rows && shape->extent > tile * MOST_ROW_TILES) ||
@@ -243,10 +247,9 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
 
 /* ---- in waves ---- */
 
-/* Whether entries need not be clear: FIRST_BY_MARKS in waves.cu. */
-static bool first_is_marked(const tally_computation *c, const tally_cuda_sizes *sizes) {
-    return c->desc.grouping == TALLY_ALL_VALUES && sizes->slot_bytes <= 8 && !tally_cuda_needs_start(c) &&
-           sizes->scan.messengers == 1 && !c->is_sized && !c->exact && !c->in_window;
+/* Whether the blocks clear their entries: CLEARS_ITSELF in waves.cu. */
+static bool clears_itself(const tally_computation *c) {
+    return c->desc.grouping != TALLY_SEGMENTS && !c->is_sized && !c->exact && !c->in_window;
 }
 
 /* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
@@ -276,12 +279,12 @@ void tally_cuda_scan_cut(tally_cuda_plan *plan, const tally_shape *shape, tally_
     if (cut->scan.is_exchanging) {
         const uint64_t waves = least(sizes->scan.waves, divide_up(cut->scan.tiles, cut->scan.blocks));
         const uint64_t marked =
-            first_is_marked(c, sizes) ? TALLY_CUDA_HAND_OVERS_BYTES + cut->scan.blocks * sizes->handed_bytes : 0;
+            clears_itself(c) ? TALLY_CUDA_HAND_OVERS_BYTES + cut->scan.blocks * sizes->handed_bytes : 0;
         cut->entries = marked + tally_cuda_place(cut, marked + waves * cut->scan.blocks * sizes->entry_bytes);
     }
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
-    if (!first_is_marked(c, sizes))
+    if (!clears_itself(c))
         *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
 }
 

@@ -19,7 +19,7 @@ enum {
 inline record fold_lanes(const record &mine) {
 #if COMMUTES
     const uint32 heads = GROUPS == ALL ? 0 : __ballot_sync(ALL_LANES, mine.has_head());
-    const int last = heads ? 31 - __clz(heads) : 0;
+    const int last = last_lane(heads);
     const uint64 start = NEEDS_START ? from_lane(mine.start(), last) : 0;
     return record::of(fold_warp((int)(threadIdx.x % WARP) < last ? identity_as<acc_t>() : mine.acc), heads != 0, start);
 #else

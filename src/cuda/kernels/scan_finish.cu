@@ -27,19 +27,18 @@ template <int Bytes> struct place_of_words {
     place_of_words(int of_results) : shift(of_results % Bytes), offset(of_results / Bytes) {}
     void put(uint8 *memory, int stretch, int at, const word &bits) {
         word *to = (word *)memory + stretch * WORDS;
-        if (!SHIFT || shift == 0) {
-            ((word *)memory)[Bytes == 16 ? vector_of_results(stretch * WORDS + at) : stretch * WORDS + at + offset] =
-                bits;
-            return;
-        }
-        to += offset;
+        /* What a shifted stretch needs later is kept whether it is shifted or not: so no path has registers to move. */
+        const word last = near;
+        near = bits;
         if (at == 0)
             lowest = bits;
         if (at == WORDS - 1)
             highest = bits;
-        if (at != (REVERSE ? WORDS - 1 : 0))
-            to[REVERSE ? at + 1 : at] = REVERSE ? across(bits, near) : across(near, bits);
-        near = bits;
+        if (!SHIFT || shift == 0)
+            ((word *)memory)[Bytes == 16 ? vector_of_results(stretch * WORDS + at) : stretch * WORDS + at + offset] =
+                bits;
+        else if (at != (REVERSE ? WORDS - 1 : 0))
+            to[offset + (REVERSE ? at + 1 : at)] = REVERSE ? across(bits, last) : across(last, bits);
     }
     /* All lanes of a warp call this when they have put all. */
     void end(uint8 *memory, int stretch) const {
@@ -264,31 +263,49 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
     return heads;
 }
 
-/* Returns the sum of the threads before this one in the team. */
-template <class State> inline State scan_team(uint8 *memory, int team, int thread, State mine) {
-    State *of_warp = (State *)memory;
-    int warp = thread / WARP, lane = thread % WARP;
-    State sum = mine;
+/* Returns the sum of the threads before this one in the team. Heads of the warp are a mask, so a step of a scan needs
+ * neither a head nor a place of the other lane: it only asks whether that lane's sum reaches to the last head. */
+template <class Acc, class Position>
+inline since_head<Acc, Position> scan_team(uint8 *memory, int team, int thread, since_head<Acc, Position> mine) {
+    typedef since_head<Acc, Position> state;
+    enum { WARPS = FINISHERS / WARP };
+    state *of_warp = (state *)memory;
+    const int warp = thread / WARP, lane = thread % WARP;
+    const uint32 heads = GROUPS == ALL ? 0 : __ballot_sync(ALL_LANES, mine.has_head()), below = heads & (1u << lane) - 1;
+    const int since = mine.has_head() ? lane : last_lane(below);
+    Acc sum = mine.acc;
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
-        State left = from_below(sum, d);
-        if (lane >= d)
-            sum = join(left, sum);
+        Acc left = from_below(sum, d);
+        constexpr bool ALWAYS_ADDS = sizeof(Acc) > 8 && SMALL; /* the compiler would make a branch of it */
+        if (ALWAYS_ADDS && lane - d < since)
+            left = identity_as<Acc>();
+        if (ALWAYS_ADDS || lane - d >= since)
+            sum = combine(left, sum);
     }
+    const Position last_start = NEEDS_START ? from_lane(mine.start(), last_lane(heads)) : 0;
     if (lane == WARP - 1)
-        of_warp[warp] = sum;
-    State before = from_below(sum, 1);
+        of_warp[warp] = state::of(sum, heads != 0, last_start);
+    Acc before = from_below(sum, 1);
+    const Position start = NEEDS_START ? from_lane(mine.start(), last_lane(below)) : 0;
     if (lane == 0)
-        before = State::nothing();
+        before = identity_as<Acc>();
     sync_some<FINISHERS>(OF_TEAMS + team);
-    State warps = State::nothing();
-#pragma unroll SMALL ? FINISHERS / WARP : 1
-    for (int w = 0; w + 1 < FINISHERS / WARP; w++) { /* all loads are under way together */
-        const State next = of_warp[w];
-        if (w < warp)
-            warps = join(warps, next);
+    /* Each lane has the sum of one warp. */
+    const int of_lane = lane % WARPS;
+    const state other = of_warp[of_lane];
+    const uint32 with_heads = GROUPS == ALL ? 0 : __ballot_sync(ALL_LANES, other.has_head()) & (1u << warp) - 1;
+    Acc warps = identity_as<Acc>();
+    if (of_lane < warp && of_lane >= last_lane(with_heads))
+        warps = other.acc;
+#pragma unroll SMALL ? WARPS : 1
+    for (int d = 1; d < WARPS; d *= 2) {
+        const Acc across = from_across(warps, d);
+        const bool is_left = (COMMUTES && !FINDS_PLACES) || (lane & d);
+        warps = is_left ? combine(across, warps) : combine(warps, across);
     }
-    return join(warps, before);
+    const Position start_of_warps = NEEDS_START ? from_lane(other.start(), last_lane(with_heads)) : 0;
+    return state::of(below ? before : combine(warps, before), (below | with_heads) != 0, below ? start : start_of_warps);
 }
 
 /* A thread's stretch of a tile that has arrived. */

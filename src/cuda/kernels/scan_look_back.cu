@@ -11,11 +11,11 @@ enum {
 
 inline void bring_tile(scratch &s, const scan_args &p, const tile &t) {
     uint32 in_bulk = 0;
-    fetch(s.tile[0], p.x + t.low, t.count, threadIdx.x, LOADING, &in_bulk);
+    fetch(s.tile[0], p.x, p.n, t.low, t.count, threadIdx.x, LOADING, &in_bulk);
 #if COPIES_IN_BULK
     if (threadIdx.x == 0) {
         arrive_and_expect(&s.full[0].word, in_bulk);
-        fetch_in_bulk(s.tile[0], p.x + t.low, t.count, &s.full[0]);
+        fetch_in_bulk(s.tile[0], p.x, p.n, t.low, t.count, &s.full[0]);
         return;
     }
 #endif

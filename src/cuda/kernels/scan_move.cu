@@ -12,22 +12,22 @@ inline int head_words(const tile &t) {
 inline void bring_elements(scratch &s, const scan_args &p, const tile &t, int at) {
     gate *full = &s.full[at];
     uint32 in_bulk = 0;
-    fetch(s.tile[at], p.x + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+    fetch(s.tile[at], p.x, p.n, t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
 #if HAS_SECOND
-    fetch(s.second[at], p.y + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+    fetch(s.second[at], p.y, p.n, t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
 #endif
 #if GROUPS == KEYS
-    fetch(s.keys[at] + KEYS_FROM, p.keys + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+    fetch(s.keys[at] + KEYS_FROM, p.keys + t.low, t.count, 0, t.count, threadIdx.x, LOADERS, &in_bulk);
 #endif
 #if COPIES_IN_BULK
     if (threadIdx.x % WARP == 0) {
         arrive_and_expect(&full->word, in_bulk);
-        fetch_in_bulk(s.tile[at], p.x + t.low, t.count, full);
+        fetch_in_bulk(s.tile[at], p.x, p.n, t.low, t.count, full);
 #if HAS_SECOND
-        fetch_in_bulk(s.second[at], p.y + t.low, t.count, full);
+        fetch_in_bulk(s.second[at], p.y, p.n, t.low, t.count, full);
 #endif
 #if GROUPS == KEYS
-        fetch_in_bulk(s.keys[at] + KEYS_FROM, p.keys + t.low, t.count, full);
+        fetch_in_bulk(s.keys[at] + KEYS_FROM, p.keys + t.low, t.count, 0, t.count, full);
 #endif
     } else
 #endif
@@ -38,11 +38,11 @@ inline void bring_elements(scratch &s, const scan_args &p, const tile &t, int at
 inline void bring_bits(scratch &s, const scan_args &p, const tile &t, int at) {
     gate *full = &s.full[at];
     uint32 in_bulk = 0;
-    fetch((uint8 *)s.heads[at], p.bits + t.low / WARP, head_words(t), threadIdx.x, LOADERS, &in_bulk);
+    fetch((uint8 *)s.heads[at], p.bits + t.low / WARP, head_words(t), 0, head_words(t), threadIdx.x, LOADERS, &in_bulk);
 #if COPIES_IN_BULK
     if (threadIdx.x % WARP == 0) {
         arrive_and_expect(&full->word, in_bulk);
-        fetch_in_bulk((uint8 *)s.heads[at], p.bits + t.low / WARP, head_words(t), full);
+        fetch_in_bulk((uint8 *)s.heads[at], p.bits + t.low / WARP, head_words(t), 0, head_words(t), full);
     } else
 #endif
         full->arrive();

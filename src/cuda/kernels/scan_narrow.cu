@@ -120,9 +120,9 @@ inline void load_rows(scratch &s, const slab_scan &p, uint64 turns) {
         uint32 in_bulk = 0;
         s.empty[here.at].wait(here.parity ^ 1);
         if (is_aligned) {
-            fetch(s.tile[here.at], p.x + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+            fetch(s.tile[here.at], p.x, p.n, t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
 #if HAS_SECOND
-            fetch(s.second[here.at], p.y + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+            fetch(s.second[here.at], p.y, p.n, t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
 #endif
         } else {
             for (int e = threadIdx.x; e < t.count; e += LOADERS) {
@@ -136,9 +136,9 @@ inline void load_rows(scratch &s, const slab_scan &p, uint64 turns) {
         if (is_aligned && threadIdx.x % WARP == 0) {
             gate *full = &s.full[here.at];
             arrive_and_expect(&full->word, in_bulk);
-            fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
+            fetch_in_bulk(s.tile[here.at], p.x, p.n, t.low, t.count, full);
 #if HAS_SECOND
-            fetch_in_bulk(s.second[here.at], p.y + t.low, t.count, full);
+            fetch_in_bulk(s.second[here.at], p.y, p.n, t.low, t.count, full);
 #endif
         } else
 #endif

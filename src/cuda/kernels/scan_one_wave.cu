@@ -146,24 +146,24 @@ inline void scan_tile_of_wave(const one_wave_args &a) {
 #endif
     __syncthreads();
     const tile t = tile_of_number(p, ordinal_of_block());
-    fetch(s.tile[0], p.x + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
+    fetch(s.tile[0], p.x, p.n, t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
 #if HAS_SECOND
-    fetch(s.second[0], p.y + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
+    fetch(s.second[0], p.y, p.n, t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
 #endif
 #if GROUPS == KEYS
-    fetch(s.keys[0] + KEYS_FROM, p.keys + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
+    fetch(s.keys[0] + KEYS_FROM, p.keys + t.low, t.count, 0, t.count, threadIdx.x, FINISHERS, &in_bulk);
     if (threadIdx.x == 0)
         set_key_before(s, p, t, 0, load_key_before(p, t));
 #endif
 #if COPIES_IN_BULK
     if (threadIdx.x == 0) {
         arrive_and_expect(&s.full[0].word, in_bulk);
-        fetch_in_bulk(s.tile[0], p.x + t.low, t.count, &s.full[0]);
+        fetch_in_bulk(s.tile[0], p.x, p.n, t.low, t.count, &s.full[0]);
 #if HAS_SECOND
-        fetch_in_bulk(s.second[0], p.y + t.low, t.count, &s.full[0]);
+        fetch_in_bulk(s.second[0], p.y, p.n, t.low, t.count, &s.full[0]);
 #endif
 #if GROUPS == KEYS
-        fetch_in_bulk(s.keys[0] + KEYS_FROM, p.keys + t.low, t.count, &s.full[0]);
+        fetch_in_bulk(s.keys[0] + KEYS_FROM, p.keys + t.low, t.count, 0, t.count, &s.full[0]);
 #endif
     } else
 #endif

@@ -11,24 +11,21 @@ template <class T> inline bool goes_before_best(T next, T best) {
     return (IS_ARGMIN ? !(best <= next) : !(best >= next)) && best == best;
 }
 
-/* The best of some elements since their last head. */
-struct best_place {
+/* The best of some elements. */
+struct best_of_some {
     enum { NONE = -1 };
     place_value best;
     int place; /* in the tile */
-    int head;  /* the last head's */
-
-    static best_place nothing() {
-        return {identity_as<lane_t>().a0, NONE, NONE};
-    }
-    bool has_head() const {
-        return head != NONE;
-    }
 };
-inline best_place join(const best_place &a, const best_place &b) {
-    const bool is_taken = b.has_head() || a.place == best_place::NONE || goes_before_best(b.best, a.best);
-    return {is_taken ? b.best : a.best, is_taken ? b.place : a.place, b.has_head() ? b.head : a.head};
+/* Those on the left come first. */
+inline best_of_some combine(const best_of_some &a, const best_of_some &b) {
+    const bool is_taken = a.place == best_of_some::NONE || goes_before_best(b.best, a.best);
+    return {is_taken ? b.best : a.best, is_taken ? b.place : a.place};
 }
+template <> inline best_of_some identity_as<best_of_some>() {
+    return {identity_as<lane_t>().a0, best_of_some::NONE};
+}
+typedef since_head<best_of_some, uint32> best_place;
 
 inline void finish_places(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                           int in_turn, bool has_base, const acc_t &base) {
@@ -49,7 +46,7 @@ inline void finish_places(scratch &s, const scan_args &p, const tile &t, const p
     };
 
     /* the best of the stretch since its last head */
-    best_place own = best_place::nothing();
+    best_of_some own_best = identity_as<best_of_some>();
     in_its_way([&](auto way) {
         constexpr bool IS_PLAIN = !decltype(way)::VALUE;
         place_value best = (place_value)value_of(items[0]);
@@ -63,29 +60,31 @@ inline void finish_places(scratch &s, const scan_args &p, const tile &t, const p
             where = is_better ? k : where;
         }
         if (IS_PLAIN || mine.there)
-            own = {best, first + where, mine.heads ? first + mine.last() : best_place::NONE};
+            own_best = {best, first + where};
     });
-    const best_place before = scan_team(s.of_finishers[team][in_turn], team, thread, own);
-    const auto wide = [&](const best_place &of) {
+    const best_place own = best_place::of(own_best, mine.heads != 0, first + mine.last());
+    const best_place before_stretch = scan_team(s.of_finishers[team][in_turn], team, thread, own);
+    const best_of_some before = before_stretch.acc;
+    const auto wide = [&](const best_of_some &of) {
         acc_t acc = identity_as<acc_t>();
-        if (of.place != best_place::NONE)
+        if (of.place != best_of_some::NONE)
             acc = {of.best, index_of(p, t.low + of.place, mine.column + of.place - first)};
         return acc;
     };
 #if HAS_ONE_TILE
-    const best_place of_tile = join(before, own);
-    const auto published = since_head<acc_t, uint32>::of(wide(of_tile), of_tile.has_head(), (uint32)of_tile.head);
+    const best_place of_tile = join(before_stretch, own);
+    const auto published = since_head<acc_t, uint32>::of(wide(of_tile.acc), of_tile.has_head(), of_tile.start());
     const record prefix = sum_before(s, p, t, published);
 #else
     s.ready[here.at].wait(here.parity);
     const record prefix = *(const record *)s.prefix[here.at];
 #endif
     /* What precedes the stretch in its group, and how much more an index is than a place in the stretch. */
-    const bool open = !before.has_head();
+    const bool open = !before_stretch.has_head();
     const acc_t carried = !open ? identity_as<acc_t>() : has_base ? combine(base, prefix.acc) : prefix.acc;
-    const bool has_before = before.place != best_place::NONE;
+    const bool has_before = before.place != best_of_some::NONE;
     const bool counts_from_start = GROUPS == SEGMENTS || GROUPS == KEYS;
-    const uint64 start = !counts_from_start ? 0 : open ? prefix.start() : t.first + before.head;
+    const uint64 start = !counts_from_start ? 0 : open ? prefix.start() : t.first + before_stretch.start();
     uint64 more = counts_from_start ? t.first + first - start : mine.column;
     place_value best = before.best;
     uint64 index = more + (int64)(before.place - first);
@@ -95,7 +94,7 @@ inline void finish_places(scratch &s, const scan_args &p, const tile &t, const p
     }
     const bool is_first = carried.a1 == NO_INDEX && !has_before;
     if (p.total && mine.there && mine.first + mine.there == p.n) {
-        acc_t last = wide(own);
+        acc_t last = wide(own_best);
         if (!mine.heads)
             last = combine(combine(carried, wide(before)), last);
         p.total->write(last);

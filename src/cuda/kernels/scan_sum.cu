@@ -214,10 +214,12 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         const uint4 bits = ((const uint4 *)memory)[v];
         return is_aligned ? bits : straddling(bits, ((const uint4 *)memory)[v + 1], shift);
     };
-    /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. */
-    constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
-    /* Exact sums take less time to compile with two; with ten of narrow elements' places registers spill. */
-    constexpr int PLAIN_AT_ONCE = IS_EXACT ? 2 : IS_INDEXED && a_vector > 4 ? 5 : 10;
+    /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. Exact
+     * sums take less time to compile with two; with ten of narrow elements' places registers spill. */
+    constexpr int AT_A_TIME = IS_LOGSUMEXP                  ? larger_of(1, 16 / a_vector)
+                              : IS_EXACT                    ? 2
+                              : IS_INDEXED && a_vector > 4 ? 5
+                                                           : 10;
     /* Calls use(e, k, x, y) for each of this thread's elements, k being its place in a vector. */
     auto each = [&](auto use) {
         auto use_vector = [&](int v, bool is_aligned, bool all) {
@@ -235,18 +237,14 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
                     use(e, k, few[k], partners[k]);
             }
         };
-        if (HAS_TERMS && from == 0 && to == TILE && are_aligned) { /* without a branch a vector, so that they overlap */
-#pragma unroll VECTORS_AT_ONCE
+        if (from == 0 && to == TILE && are_aligned) { /* without a branch a vector, so that they overlap */
+#pragma unroll AT_A_TIME
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, true, true);
-        } else if (HAS_TERMS && from == 0 && to == TILE) {
-#pragma unroll VECTORS_AT_ONCE
+        } else if (from == 0 && to == TILE) {
+#pragma unroll (AT_A_TIME + 1) / 2
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, false, true);
-        } else if (from == 0 && to == TILE) {
-#pragma unroll PLAIN_AT_ONCE
-            for (int v = thread; v < vectors; v += SUMMERS)
-                use_vector(v, are_aligned, true);
         } else {
 #pragma unroll 1
             for (int v = from / a_vector + thread; v * a_vector < to; v += SUMMERS)
@@ -383,12 +381,10 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
     uint32 wave = team;
     place here = {0, 0};
     here.advance(team);
-#if FIRST_BY_MARKS
-    if (p.entries && team == 0 && thread < WARP) {
+#if CLEARS_ITSELF
+    if (p.entries && thread < WARP) {
         const uint64 waves = (p.tiles + gridDim.x - 1) / gridDim.x;
-        if (blockIdx.x == 0 && thread == 0)
-            first_wave(p.entries)->tell_first(first_wave(p.entries)->count_left());
-        clear_entries(p.entries, waves == 1 ? 0 : waves < WAVES ? waves : (uint64)WAVES);
+        clear_entries(p.entries, waves < WAVES ? waves : (uint64)WAVES);
     }
 #endif
     for (uint64 turn = team; turn < turns; turn += SUMMING_TEAMS, here.advance(SUMMING_TEAMS), in_turn ^= 1) {
@@ -438,12 +434,6 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
             *(lane_t *)s.best[here.at] = sum;
 #endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
-#if FIRST_BY_MARKS
-            if (p.entries && turn == 0) {
-                if (blockIdx.x + 1 < p.tiles) /* else nobody waits for it, and it might come after all has been wiped */
-                    give_away(first_wave(p.entries)->sums() + blockIdx.x, widen(sum));
-            } else
-#endif
             if (p.tiles > 1 && p.entries)
                 publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
                         (uint32)turn + 1);
@@ -473,13 +463,17 @@ inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
             tell(turn, record::nothing());
         return;
     }
+#if CLEARS_ITSELF
+    if (p.entries)
+        await_clearing(p.entries);
+#endif
 #if HAS_BATONS
     add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, tell);
 #else
     add_up_waves<WAVES>(p.entries, turns, tell);
 #endif
-#if FIRST_BY_MARKS
-    if (p.entries && first_wave(p.entries)->leaves_last(gridDim.x))
-        first_wave(p.entries)->wipe_all(gridDim.x);
+#if CLEARS_ITSELF
+    if (p.entries && marks_of(p.entries)->leaves_last(gridDim.x * MESSENGERS))
+        marks_of(p.entries)->wipe_all(gridDim.x);
 #endif
 }

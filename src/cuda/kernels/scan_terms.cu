@@ -288,7 +288,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const in_t *elements = (const in_t *)(s.tile[here.at] + shift);
 #if TAKES_VECTORS
     const vectors_of_stretch vectors(s.tile[here.at], shift, stretch);
-    const auto each_item = [&](bits_t others, auto use) { vectors.each_by_way(others, use); };
+    [[maybe_unused]] const auto each_item = [&](bits_t others, auto use) { vectors.each_by_way(others, use); };
 #else
     stretch_of<in_t, ITEMS> items;
     items.read(s.tile[here.at], shift, stretch);
@@ -374,7 +374,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #endif
     is_astray |= SKIPS_NAN && there && is_nan(r) && !(heads >> absent & 1);
     const double of_stretch = r;
-    const auto is_seed = [&](int k) { return GROUPS != ALL && (seeds >> k & 1); };
+    [[maybe_unused]] const auto is_seed = [&](int k) { return GROUPS != ALL && (seeds >> k & 1); };
     /* Squares of narrower elements are finite if the elements are, else NaN or infinite, which makes results NaN. */
     /* The square of all distances is up to as many times as large as there are; fourth powers are finite. */
     constexpr double TOO_FAR = MOMENTS > 2 ? 0x1p400 : 0x1p900;
@@ -385,10 +385,10 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     constexpr bool counts_all = !REVERSE && !CAN_OVERFLOW;
     const auto counts = [&](int k) { return counts_all || is_there(k); };
     /* where k may be no constant, the bit of an item that is a head or absent takes less than is_head() */
-    const auto is_first = [&](int k, bool is_other) {
+    [[maybe_unused]] const auto is_first = [&](int k, bool is_other) {
         return TAKES_VECTORS && !SKIPS_NAN ? is_other && is_there(k) : is_head(k);
     };
-    const auto sums = [&](int k) { return HAS_ONE_TILE ? is_there(k) : counts(k); };
+    [[maybe_unused]] const auto sums = [&](int k) { return HAS_ONE_TILE ? is_there(k) : counts(k); };
 #if VARIES_IN_FLOATS
     if (there) {
         magnitudes seen;

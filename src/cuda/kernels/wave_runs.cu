@@ -78,11 +78,14 @@ inline void load_ring(uint8 (*ring)[Place], gate *full, gate *empty, const T *fr
         uint8 *to = ring[here.at] + distance;
         uint32 in_bulk = 0;
         empty[here.at].wait(here.parity ^ 1);
-        fetch(to, from + t.first, t.count, threadIdx.x % WARP, WARP, &in_bulk);
+        /* Behind 'distance' lies what 'before' stores, in the vector that a misaligned tile shares. */
+        const T *array = distance ? from + t.first : from;
+        const uint64 n = distance ? (uint64)t.count : p.n, low = distance ? 0 : t.first;
+        fetch(to, array, n, low, t.count, threadIdx.x % WARP, WARP, &in_bulk);
         if (threadIdx.x % WARP == 0) {
             before(to + shift_of(from + t.first), turn);
             arrive_and_expect(&full[here.at].word, in_bulk);
-            fetch_in_bulk(to, from + t.first, t.count, &full[here.at]);
+            fetch_in_bulk(to, array, n, low, t.count, &full[here.at]);
         } else {
             full[here.at].arrive();
         }

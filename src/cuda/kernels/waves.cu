@@ -150,19 +150,46 @@ inline void publish(entry *e, const record &r, uint32 tag) {
 #endif
 }
 
-/* Scans of all values with small sums clear nothing before: the sums of the first wave are handed over with marks
- * (hand_over.cu), and then each block has cleared its entries of the other waves. */
-#define FIRST_BY_MARKS (GROUPS == ALL && IN_ONE_ACCESS && !HAS_BATONS && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
-#if FIRST_BY_MARKS
-inline hand_overs *first_wave(const entry *entries) {
+/* But for segments, whose bits need clearing, scans clear nothing before: each block clears its own entries when it
+ * begins, and says so by a mark in memory that nobody has cleared (hand_over.cu). Others look at entries after that. All
+ * this is done while the first tiles arrive. */
+#define CLEARS_ITSELF (IS_SCAN && GROUPS != SEGMENTS && !SIZE_ON_DEVICE && !IS_EXACT && !IN_WINDOW)
+#if CLEARS_ITSELF
+inline hand_overs *marks_of(const entry *entries) {
     return (hand_overs *)((uint8 *)entries - HAND_OVERS_BYTES - gridDim.x * HANDED_BYTES);
 }
-/* By a warp; what it stores after this others see after the clearing. */
+/* By the warp that will publish the block's sums. */
 inline void clear_entries(entry *entries, uint64 waves) {
-    for (uint32 wave = threadIdx.x % WARP; wave < waves; wave += WARP)
-#pragma unroll
+    const uint32 lane = threadIdx.x % WARP;
+    for (uint32 wave = lane; wave < waves; wave += WARP)
+#pragma unroll 2
         for (int at = 0; at < ENTRY_BYTES; at += 8)
             store_relaxed((uint8 *)(entries + (uint64)wave * gridDim.x + blockIdx.x) + at, 0, 0);
+    if (blockIdx.x == 0 && lane == 0)
+        marks_of(entries)->tell_first(marks_of(entries)->count_left());
+    __threadfence();
+    __syncwarp();
+    if (lane == 0)
+        store_marked(marks_of(entries)->sums()[blockIdx.x].part[0], 0, 0);
+}
+/* By each messenger, which leaves when it has no more to do: then an atomic operation keeps nobody waiting. */
+inline void await_clearing(const entry *entries) {
+    enum { TOGETHER = 5 }; /* as many as batch::MANY */
+    handed *marks = marks_of(entries)->sums();
+    for (uint32 at = threadIdx.x % WARP; at < gridDim.x; at += TOGETHER * WARP) {
+        uint32 word[TOGETHER][4];
+        bool are_there;
+        do {
+            are_there = true;
+#pragma unroll
+            for (uint32 k = 0; k < TOGETHER; k++)
+                if (at + k * WARP < gridDim.x)
+                    load_relaxed(marks[at + k * WARP].part[0], word[k][0], word[k][1], word[k][2], word[k][3]);
+#pragma unroll
+            for (uint32 k = 0; k < TOGETHER; k++)
+                are_there &= at + k * WARP >= gridDim.x || has_mark(word[k]);
+        } while (!are_there);
+    }
     __threadfence();
     __syncwarp();
 }
@@ -371,25 +398,52 @@ inline acc_t fold_warp(acc_t sum) {
     return sums[0];
 }
 
+/* Which of the lanes in a mask is the last one; 0 if there is none. */
+inline int last_lane(uint32 lanes) {
+    return lanes ? WARP - 1 - __clz(lanes) : 0;
+}
+
 #if COMMUTES
-/* Each lane's share of entries [from, end) of a batch that begins with entry 'at', from the last head among them on. */
-template <class Batch> inline record share_of_batch(const Batch &few, uint32 at, uint32 from, uint32 end) {
-    uint32 lane = threadIdx.x % WARP;
-    bool found = false;
-    uint64 start = 0;
-    if (GROUPS != ALL) {
+/* The lanes with heads for each entry that a lane has of a batch that begins with entry 'at'. They are asked for once,
+ * and none waits for the one before. */
+template <class Batch> struct heads_of_batch {
+    enum { MANY = GROUPS == ALL ? 0 : Batch::MANY };
+    uint32 lanes[MANY + 1];
+
+    heads_of_batch(const Batch &few, uint32 at, uint32 end) {
 #pragma unroll
-        for (int k = 0; k < Batch::MANY; k++) {
-            uint32 index = at + k * WARP;
-            bool is_head = index + lane >= from && index + lane < end && few.get(k).has_head();
-            uint32 heads = __ballot_sync(ALL_LANES, is_head);
-            if (heads) {
-                from = index + 31 - __clz(heads);
-                found = true;
-                start = from_lane(few.get(k).start(), 31 - __clz(heads));
-            }
-        }
+        for (int k = 0; k < MANY; k++)
+            lanes[k] = __ballot_sync(ALL_LANES, at + k * WARP + threadIdx.x % WARP < end && few.get(k).has_head());
     }
+    /* The last one before 'end', as an entry; -1 if there is none. */
+    int last(uint32 at, uint32 end) const {
+        int found = -1;
+#pragma unroll
+        for (int k = 0; k < MANY; k++) {
+            const int before = (int)(end - at) - k * WARP; /* lanes */
+            const uint32 heads = lanes[k] & (before >= WARP ? ~0u : before > 0 ? (1u << before) - 1 : 0);
+            found = heads ? (int)at + k * WARP + WARP - 1 - __clz(heads) : found;
+        }
+        return found;
+    }
+};
+
+/* Each lane's share of a batch's entries before 'end', from the last head among them on. */
+template <class Batch>
+inline record share_of_batch(const Batch &few, const heads_of_batch<Batch> &heads, uint32 at, uint32 end) {
+    const uint32 lane = threadIdx.x % WARP;
+    const int last = heads.last(at, end);
+    const bool found = last >= 0;
+    const uint32 from = found ? (uint32)last : 0;
+    uint64 start = 0;
+#if NEEDS_START
+#pragma unroll
+    for (int k = 0; k < Batch::MANY; k++) {
+        const uint64 next = few.get(k).start();
+        start = at + k * WARP <= from ? next : start;
+    }
+    start = from_lane(start, (int)(from % WARP));
+#endif
     const auto is_in = [&](int k) { return at + k * WARP + lane < end && at + k * WARP + lane >= from; };
 #if IS_LOGSUMEXP || MOMENTS
     few_sums sums;
@@ -411,11 +465,6 @@ template <class Batch> inline record share_of_batch(const Batch &few, uint32 at,
 #endif
     return record::of(sum, found, start);
 }
-template <class Batch> inline record fold_batch(const Batch &few, uint32 at, uint32 end) {
-    record share = share_of_batch(few, at, 0, end);
-    share.acc = fold_warp(share.acc);
-    return share;
-}
 #endif
 
 #if !COMMUTES
@@ -434,7 +483,8 @@ inline void add_in_order(const record &of_lane, uint32 at, record *base, record 
  * becomes the sum before the next one; *before becomes the sum before this block's tile, as far as it is known. */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
 #if COMMUTES
-    record low = share_of_batch(few, at, 0, blockIdx.x), whole = share_of_batch(few, at, 0, needed);
+    const heads_of_batch<batch> heads(few, at, needed);
+    record low = share_of_batch(few, heads, at, blockIdx.x), whole = share_of_batch(few, heads, at, needed);
     acc_t sum[2] = {low.acc, whole.acc}; /* together, since each step of one waits for a shuffle */
     fold_warps(sum);
     low.acc = sum[0];
@@ -453,42 +503,6 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
     }
 #endif
 }
-
-#if FIRST_BY_MARKS
-/* Adds up the needed entries of the first wave. What is read after this is what others have stored before they handed
- * over, or later. */
-inline void add_first_wave(const entry *all, uint32 needed, record *base, record *before) {
-    constexpr uint32 TOGETHER = COMMUTES ? (uint32)batch::MANY : 1;
-    const uint32 lane = threadIdx.x % WARP;
-    acc_t low_and_whole[2] = {identity_as<acc_t>(), identity_as<acc_t>()};
-#pragma unroll 1
-    for (uint32 at = 0; at < needed; at += TOGETHER * WARP) {
-        const uint32 first = at + lane;
-        acc_t sum[TOGETHER];
-#pragma unroll
-        for (uint32 u = 0; u < TOGETHER; u++)
-            sum[u] = identity_as<acc_t>();
-        take_over<false, false>(first_wave(all)->sums() + first, WARP, first < needed ? needed - first : 0, sum);
-        __syncwarp();
-#if COMMUTES
-#pragma unroll
-        for (uint32 u = 0; u < TOGETHER; u++) {
-            low_and_whole[1] = combine(low_and_whole[1], sum[u]);
-            if (first + u * WARP < blockIdx.x)
-                low_and_whole[0] = combine(low_and_whole[0], sum[u]);
-        }
-#else
-        add_in_order(record::of(sum[0], false, 0), at, base, before);
-#endif
-    }
-#if COMMUTES
-    fold_warps(low_and_whole);
-    *before = record::of(low_and_whole[0], false, 0);
-    *base = record::of(low_and_whole[1], false, 0);
-#endif
-    __threadfence();
-}
-#endif
 
 #if HAS_BATONS
 /* What a messenger gives to the next: the sum before its wave. */
@@ -549,17 +563,10 @@ template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint
         uint32 wave = of_wave + k;
         return all + (uint64)(wave >= Waves ? wave - Waves : wave) * gridDim.x;
     };
-    uint64 turn = 0;
-#if FIRST_BY_MARKS
-    record before_first = record::nothing();
-    add_first_wave(all, needed_of(0), &base, &before_first);
-    tell(turn++, before_first);
-    of_wave++;
-#endif
 #pragma unroll
     for (int k = 0; k < AHEAD - 1; k++)
-        few[k].try_read(entries_ahead(k), lane, needed_of(turn + k), (uint32)turn + k + 1);
-    for (; turn < turns; turn++) {
+        few[k].try_read(entries_ahead(k), lane, needed_of(k), k + 1);
+    for (uint64 turn = 0; turn < turns; turn++) {
         uint32 needed = needed_of(turn), tag = (uint32)turn + 1;
         few[AHEAD - 1].there = 0;
         few[AHEAD - 1].try_read(entries_ahead(AHEAD - 1), lane, needed_of(turn + AHEAD - 1), tag + AHEAD - 1);
