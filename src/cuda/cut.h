@@ -216,6 +216,7 @@ typedef struct tally_cuda_cut {
     size_t heads;    /* GROUPS by keys: the heads of each tile */
     size_t apart;    /* GROUPS by keys: results that wait for the last launch, */
     size_t keys;     /* and keys */
+    size_t kept;     /* GROUPS by keys: of each strip the first keys of its runs; 0: none */
     size_t ranks;    /* GROUPS by keys: of each strip. heads.cu: of each chunk */
     size_t zeroed_bytes;
     size_t early_bytes; /* those that the path itself clears, by a kernel that starts early */

@@ -54,6 +54,39 @@ inline void read_marks(const groups_args &p, tile_memory &s, runs_memory &r) {
         r.have_heads[me / WARP] = have_heads;
     }
 }
+/* Writes the keys of the runs that begin in the tile as mark_runs.cu has kept them, or where those of a strip are more,
+ * from all keys. */
+inline void put_kept_keys(const tile_memory &s, const index_t *kept, const index_t *from, index_t *to, uint32 heads) {
+    enum {
+        STRIPS = TILE / STRIP,
+        SHARE = STRIPS < WARPS ? WARPS / STRIPS : 1, /* warps that have one */
+        STEP = SHARE * WARP,
+        AT_A_TIME = 4
+    };
+    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+#pragma unroll 1
+    for (uint32 strip = warp / SHARE; strip < STRIPS; strip += WARPS / SHARE) {
+        const uint32 before = s.ranks[strip * WARP], behind = strip + 1 < STRIPS ? s.ranks[strip * WARP + WARP] : heads;
+        const uint32 count = behind - before;
+        if (count > KEPT) {
+            put_dense_keys<WARP, SHARE>(s, from, to, strip * WARP);
+            continue;
+        }
+        const index_t *const keys = kept + strip * KEPT;
+#pragma unroll 1
+        for (uint32 k = warp % SHARE * WARP + lane; k < count; k += AT_A_TIME * STEP) {
+            index_t key[AT_A_TIME];
+#pragma unroll
+            for (uint32 j = 0; j < AT_A_TIME; j++)
+                if (k + j * STEP < count)
+                    key[j] = keys[k + j * STEP];
+#pragma unroll
+            for (uint32 j = 0; j < AT_A_TIME; j++)
+                if (k + j * STEP < count)
+                    to[before + k + j * STEP] = key[j];
+        }
+    }
+}
 inline bool has_any(const runs_memory &r) {
     uint32 heads = 0;
 #pragma unroll
@@ -102,11 +135,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
         const index_t *from = p.keys + t.first;
         index_t *to = p.keys_out + before;
         __syncthreads(); /* heads are numbered */
-        if (LISTS_ALWAYS || !are_dense(from, to, heads)) {
+        const bool are_kept = KEPT && p.kept && t.count == TILE;
+        if (LISTS_ALWAYS || !(are_kept || are_dense(from, to, heads))) {
             list_heads(s, r);
             __syncthreads();
         }
-        if (p.keys_out)
+        if (are_kept)
+            put_kept_keys(s, p.kept + t.first / STRIP * KEPT, from, to, heads);
+        else if (p.keys_out)
             put_keys(s, r, from, to, heads);
     }
     wait_for_copies<0>();

@@ -59,10 +59,12 @@ inline bool are_dense(const index_t *from, const index_t *to, uint32 heads) {
     return heads > TILE / 8 && (HAS_PARTS || (is_aligned(from) && is_aligned(to)));
 }
 
-/* Writes the keys of the runs that begin in the tile, each lane those of its element of a word. */
-inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *to) {
-    enum { OF_WARP = HEAD_WORDS / WARPS, AT_A_TIME = OF_WARP < 8 ? OF_WARP : 8 };
-    const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+/* Writes the keys of the runs that begin in Words words of heads from 'begin' on, each lane those of its element of a
+ * word. The warp is one of 'Warps'. */
+template <uint32 Words, uint32 Warps>
+inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *to, uint32 begin = 0) {
+    enum { OF_WARP = Words / Warps, AT_A_TIME = OF_WARP < 8 ? OF_WARP : 8 };
+    const uint32 lane = threadIdx.x % WARP, warp = begin + threadIdx.x / WARP % Warps;
     const bool are_aligned = is_aligned(from) && is_aligned(to);
 #pragma unroll 1
     for (uint32 first = 0; first < OF_WARP; first += AT_A_TIME) {
@@ -70,7 +72,7 @@ inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *t
         index_t key[AT_A_TIME];
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++) {
-            const uint32 w = (first + j) * WARPS + warp;
+            const uint32 w = (first + j) * Warps + warp;
             words[j] = s.heads[w];
             if (words[j] >> lane & 1)
                 key[j] = are_aligned ? from[w * WARP + lane] : load_slowly(from + w * WARP + lane);
@@ -78,7 +80,7 @@ inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *t
 #pragma unroll
         for (uint32 j = 0; j < AT_A_TIME; j++)
             if (words[j] >> lane & 1) {
-                index_t *const at = to + s.ranks[(first + j) * WARPS + warp] + __popc(words[j] & ((1u << lane) - 1));
+                index_t *const at = to + s.ranks[(first + j) * Warps + warp] + __popc(words[j] & ((1u << lane) - 1));
                 if (are_aligned)
                     *at = key[j];
                 else
@@ -91,7 +93,7 @@ inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *t
 inline void put_keys(const tile_memory &s, const runs_memory &r, const index_t *from, index_t *to, uint32 heads) {
     enum { AT_A_TIME = 4 };
     if (are_dense(from, to, heads)) {
-        put_dense_keys(s, from, to);
+        put_dense_keys<HEAD_WORDS, WARPS>(s, from, to);
         return;
     }
     if (!is_aligned(from) || !is_aligned(to)) {

@@ -65,9 +65,14 @@ template <int Words> inline uint32 find_narrow_heads(const index_t *from, bool i
     return is_first && lane == 0 ? mine | 1 : mine;
 }
 
-/* Bits of the heads among Words * WARP elements from 'first' on: a word for WARP of them, which is the lane's number. All
- * lanes of a warp call this. */
-template <int Words> inline uint32 find_heads(const groups_args &p, uint64 first) {
+/* Keys of a strip that mark_runs.cu keeps: the first of those that begin runs. Folds would read a sector of 64 bytes for
+ * each of them. Narrow ones are read again. */
+enum { KEPT = sizeof(index_t) >= 4 ? KEPT_BYTES / sizeof(index_t) : 0 };
+
+/* Bits of the heads among Words * WARP elements from 'first' on: a word for WARP of them, which is the lane's number. If
+ * all elements are there, the heads' first keys go to 'kept', unless it is NULL. All lanes of a warp call this. */
+template <int Words, bool Keeps = false>
+inline uint32 find_heads(const groups_args &p, uint64 first, [[maybe_unused]] index_t *kept = nullptr) {
     constexpr int loads = sizeof(index_t) <= 4 ? 32 : 16, at_once = Words < loads ? Words : loads;
     const uint32 lane = threadIdx.x % WARP;
     const uint64 left = first < p.n ? p.n - first : 0;
@@ -80,6 +85,7 @@ template <int Words> inline uint32 find_heads(const groups_args &p, uint64 first
         const uint32 bits = __ballot_sync(ALL_LANES, is_there);
         if ((int)lane == word)
             mine = bits;
+        return bits;
     };
     if (!is_aligned(p.keys)) {
 #pragma unroll 1
@@ -89,6 +95,8 @@ template <int Words> inline uint32 find_heads(const groups_args &p, uint64 first
     }
     const index_t *from = p.keys + first + lane;
     index_t before = lane == WARP - 1 && first && there ? from[-WARP] : index_t(0); /* the last lane's of the word before */
+    [[maybe_unused]] const bool keeps = Keeps && kept && there == Words * WARP;
+    [[maybe_unused]] uint32 heads = 0;
 #pragma unroll 1
     for (int done = 0; done < Words; done += at_once) {
         index_t key[at_once];
@@ -99,13 +107,18 @@ template <int Words> inline uint32 find_heads(const groups_args &p, uint64 first
         for (int k = 0; k < at_once; k++) {
             const index_t other = k ? key[k ? k - 1 : 0] : before;
             const index_t previous = __shfl_sync(ALL_LANES, lane == WARP - 1 ? other : key[k], lane - 1);
-            keep(done + k, key[k] != previous);
+            const bool is_first = key[k] != previous || (k == 0 && done + lane + first == 0);
+            const uint32 bits = keep(done + k, is_first);
+            if (Keeps && keeps && bits) {
+                const uint32 at = heads + __popc(bits & ((1u << lane) - 1));
+                if (is_first && at < KEPT)
+                    kept[at] = key[k];
+                heads += __popc(bits);
+            }
         }
         before = key[at_once - 1];
     }
     const uint32 begin = lane * WARP;
-    if (first == 0 && lane == 0)
-        mine |= 1;
     return begin >= there ? 0 : there - begin < WARP ? mine & ((1u << (there - begin)) - 1) : mine;
 }
 
