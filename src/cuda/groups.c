@@ -478,7 +478,7 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
     }
     if (l->plan->sizes.folds_in_waves && args.room >= args.n)
         return launch_waves(l, &args);
-    if (cut->kept && a->keys_out && (args.keys | args.keys_out) % c->index_bytes == 0)
+    if (cut->kept && a->keys_out && args.keys % 16 == 0 && args.keys_out % c->index_bytes == 0)
         args.kept = l->workspace + cut->kept;
     const uint64_t strips = args.tiles * (cut->folds.tile / TALLY_CUDA_STRIP), markers = args.markers * args.marking;
     args.marked = strips / markers;
