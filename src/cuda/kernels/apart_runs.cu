@@ -9,13 +9,13 @@ static_assert(TILE <= HEADS);
 
 inline void fold_tile_apart(const groups_args &p) {
     enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
-    __shared__ tile_bytes<RUN_PLACE> memory;
-    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_bytes<PLACE> memory;
+    __shared__ second_bytes seconds;
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     wait_for_last();
     let_next_start();
-    const tile t = begin_run_tile(p, memory.bytes, seconds);
+    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds.bytes, memory.bytes);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
     if (threadIdx.x == BLOCK - 1)

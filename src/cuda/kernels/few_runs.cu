@@ -63,14 +63,14 @@ inline void end_cluster(const groups_args &p) {
 enum { WORDS = HEAD_WORDS / WARPS /* a warp's */, AT_A_TIME = WORDS < WARP ? WORDS : WARP };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(groups_args p) {
-    __shared__ tile_bytes<RUN_PLACE> memory;
-    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_bytes<PLACE> memory;
+    __shared__ second_bytes seconds;
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     begin_cluster();
     wait_for_last();
     let_next_start();
-    const tile t = begin_run_tile(p, memory.bytes, seconds);
+    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds.bytes, memory.bytes);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 #pragma unroll 1
     for (uint32 w = warp * WORDS; w < (warp + 1) * WORDS; w += AT_A_TIME) {

@@ -101,16 +101,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     if (blockIdx.x * (uint64)TILE >= p.n)
         return;
 #endif
-    __shared__ tile_bytes<RUN_PLACE> memory;
-    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_bytes<PLACE> memory;
+    __shared__ second_bytes seconds;
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     const uint64 number = blockIdx.x;
     /* Vectors come past the first-level cache, where there may be old contents up to the wait. */
-    const bool are_vectors = (((uint64)p.x | (HAS_SECOND ? (uint64)p.y : 0)) & 15) == 0 && number + 1 < p.tiles;
-    if (!are_vectors)
+    if (!are_vectors(p) || !number || number + 2 >= p.tiles)
         wait_for_last();
-    const tile t = begin_run_tile(p, memory.bytes, seconds);
+    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds.bytes, memory.bytes);
     wait_for_last(); /* heads are marked */
     let_next_start();
     read_marks(p, s, r);

@@ -21,16 +21,6 @@ inline tile_sums &sums_of_tile() {
     return sums;
 }
 #endif
-enum { RUN_PLACE = PLACE + (HAS_SUMS ? 128 : 0) };
-
-/* Starts to copy the block's tile. */
-inline tile begin_run_tile(const groups_args &p, uint8 *x, [[maybe_unused]] uint8 *y) {
-#if HAS_SUMS
-    return begin_tile(p, blockIdx.x, x, y, sums_of_tile());
-#else
-    return begin_tile(p, blockIdx.x, x, y, x);
-#endif
-}
 /* As fold_tile(). */
 inline acc_t fold_run_tile([[maybe_unused]] tile_memory &s, const tile &t, [[maybe_unused]] uint32 heads) {
 #if HAS_SUMS
