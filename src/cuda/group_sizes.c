@@ -131,8 +131,7 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
     const bool in_place = keys || (s->slot_bytes > 16 && !s->fold_spreads) || result <= in ||
                           (s->fold_stages && result <= 2 * in && c->is_sized);
     const bool has_keys = tally_cuda_has_place_keys(c);
-    const bool takes_twice =
-        !keys && (s->slot_bytes <= 8 || has_keys) && !s->fold_stages && (in == 1 || (in == 2 && in_place));
+    const bool takes_twice = (s->slot_bytes <= 8 || has_keys) && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;

@@ -200,8 +200,7 @@ static void cut_runs(const tally_cuda_device *device, const tally_computation *c
     }
     cut->bits = tally_cuda_place(cut, strips * TALLY_CUDA_STRIP / 8);
     cut->ranks = tally_cuda_place(cut, strips * sizeof(uint32_t));
-    if (c->index_bytes >= 4)
-        cut->kept = tally_cuda_place(cut, strips * TALLY_CUDA_KEPT_BYTES);
+    cut->kept = tally_cuda_place(cut, strips * TALLY_CUDA_KEPT_BYTES);
     cut->told = tally_cuda_place(cut, cut->folds.blocks * sizeof(uint32_t));
     cut_apart_runs(device, c, sizes, elements, cut);
     const uint64_t most_tiles = most(tiles, cut->folds.apart_tiles);
@@ -478,7 +477,7 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
     }
     if (l->plan->sizes.folds_in_waves && args.room >= args.n)
         return launch_waves(l, &args);
-    if (cut->kept && a->keys_out && args.keys % 16 == 0 && args.keys_out % c->index_bytes == 0)
+    if (a->keys_out && args.keys % 16 == 0 && args.keys_out % c->index_bytes == 0)
         args.kept = l->workspace + cut->kept;
     const uint64_t strips = args.tiles * (cut->folds.tile / TALLY_CUDA_STRIP), markers = args.markers * args.marking;
     args.marked = strips / markers;

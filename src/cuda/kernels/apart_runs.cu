@@ -27,7 +27,7 @@ inline void fold_tile_apart(const groups_args &p) {
     const uint32 counted = threadIdx.x == 0 && heads ? atomicAdd(p.totals, heads) : 0;
     __syncthreads(); /* heads are numbered */
     if (heads && (p.keys_out || LISTS_ALWAYS))
-        list_heads(s, r);
+        list_heads(s);
     wait_for_copies<0>();
     __syncthreads();
     const acc_t whole = fold_run_tile(s, t, heads);
@@ -36,7 +36,7 @@ inline void fold_tile_apart(const groups_args &p) {
     __syncthreads();
     const uint64 place = r.before >> HEADS_BITS;
     if (heads && p.keys_out)
-        put_keys(s, r, p.keys + t.first, p.apart_keys + place, heads);
+        put_keys(s, p.keys + t.first, p.apart_keys + place, heads);
     put_tile(s, r, p, t, heads, whole, p.apart + place);
 }
 

@@ -85,14 +85,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     __syncthreads(); /* heads are numbered */
     tell_cluster(r, heads);
     if (p.keys_out || LISTS_ALWAYS)
-        list_heads(s, r);
+        list_heads(s);
     wait_for_copies<0>();
     __syncthreads();
     const acc_t whole = fold_run_tile(s, t, heads);
     if (!find_place(r, p))
         return;
     if (p.keys_out)
-        put_keys(s, r, p.keys + t.first, p.keys_out + r.before, heads);
+        put_keys(s, p.keys + t.first, p.keys_out + r.before, heads);
     put_tile(s, r, p, t, heads, whole, p.out + r.before);
     end_cluster(p);
 }

@@ -134,15 +134,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
         const index_t *from = p.keys + t.first;
         index_t *to = p.keys_out + before;
         __syncthreads(); /* heads are numbered */
-        const bool are_kept = KEPT && p.kept && t.count == TILE;
-        if (LISTS_ALWAYS || !(are_kept || are_dense(from, to, heads))) {
-            list_heads(s, r);
+        if (LISTS_ALWAYS) {
+            list_heads(s);
             __syncthreads();
         }
-        if (are_kept)
+        if (p.kept && t.count == TILE)
             put_kept_keys(s, p.kept + t.first / STRIP * KEPT, from, to, heads);
         else if (p.keys_out)
-            put_keys(s, r, from, to, heads);
+            put_dense_keys<HEAD_WORDS, WARPS>(s, from, to);
     }
     wait_for_copies<0>();
     if (is_refused)

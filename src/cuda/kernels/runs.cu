@@ -24,9 +24,8 @@ inline bool is_head(const groups_args &p, uint64 at) {
  * keys took 12 instructions, and 2-byte ones 16. */
 enum { KEYS_OF_VECTOR = 16 / sizeof(index_t), KEY_BITS = 8 * sizeof(index_t) };
 
-/* Keys of a strip that mark_runs.cu keeps: the first of those that begin runs, as a fold would read 64 bytes for each of
- * them. Narrow ones are read again. */
-enum { KEPT = sizeof(index_t) >= 4 ? KEPT_BYTES / sizeof(index_t) : 0 };
+/* Keys that begin runs which mark_runs.cu keeps of a strip, if they are no more: a fold would read 64 bytes for each. */
+enum { KEPT = KEPT_BYTES / sizeof(index_t) };
 
 /* A bit for each key of a vector that differs from the one before it, the first from the last of 'before', of which the
  * two last words count. */
@@ -128,7 +127,7 @@ template <int Words, int AtOnce> inline uint32 find_heads_in_vectors(const index
     for (int done = 0; done < vectors; done += at_once) {
         const marked some(from + done * WARP * KEYS_OF_VECTOR, is_first && done == 0, last);
         mine = lane / marked::WORDS == (uint32)(done / at_once) ? some.word : mine;
-        if (KEPT && kept)
+        if (kept)
             some.keep(kept, heads);
     }
     return mine;
