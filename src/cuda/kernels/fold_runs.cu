@@ -1,16 +1,23 @@
 /* Reductions by keys, one pass over the elements, a tile a block. mark_runs.cu has found where runs begin and how many
  * begin before each tile, so blocks don't wait for each other. */
 
-/* Reads the words of the tile's heads, and adds up what mark_runs.cu has counted: the number of heads before the tile, and
- * in all if an output may be too small for them. Known after a barrier. All loads are under way together: the compiler
- * moves none to before a store to shared memory. */
+/* The block of mark_runs.cu that has marked a strip. */
+inline uint32 marker_of(const groups_args &p, uint32 strip) {
+    const uint32 longer = p.extra * ((uint32)p.marked + 1); /* strips of the warps that have one more */
+    const uint32 warp = strip < longer ? strip / ((uint32)p.marked + 1) : p.extra + (strip - longer) / (uint32)p.marked;
+    return warp / p.marking;
+}
+
+/* Reads the words of the tile's heads. The first warp also adds up what mark_runs.cu has counted: the number of heads
+ * before the tile, and in all if an output may be too small for them. Known after a barrier. All loads are under way
+ * together: the compiler moves none to before a store to shared memory. */
 inline void read_marks(const groups_args &p, tile_memory &s, runs_memory &r) {
     enum {
-        AT_A_TIME = 3, /* for two blocks of mark_runs.cu a processor, most often */
+        AT_A_TIME = 9, /* for two blocks of mark_runs.cu a processor, most often */
         OF_THREAD = (HEAD_WORDS + BLOCK - 1) / BLOCK
     };
     const uint64 number = blockIdx.x;
-    const uint32 strip = (uint32)number * (TILE / STRIP), me = threadIdx.x, end = p.markers;
+    const uint32 me = threadIdx.x, end = p.markers;
     const uint32 *bits = p.bits + number * HEAD_WORDS;
     uint32 mine[OF_THREAD], any = 0;
 #pragma unroll
@@ -19,40 +26,42 @@ inline void read_marks(const groups_args &p, tile_memory &s, runs_memory &r) {
         any |= mine[j];
     }
     const uint32 next = me == BLOCK - 1 && number + 1 < p.tiles ? bits[HEAD_WORDS] : 1;
-    const uint32 of_block = me == 0 ? p.ranks[strip] : 0;
-    uint64 before = 0, all = 0;
+    if (me < WARP) {
+        const uint32 strip = (uint32)number * (TILE / STRIP), marker = marker_of(p, strip);
+        uint64 before = me == 0 ? p.ranks[strip] : 0, all = 0;
 #pragma unroll 1
-    for (uint32 k = me; k < end; k += AT_A_TIME * BLOCK) {
-        uint32 total[AT_A_TIME];
+        for (uint32 k = me; k < end; k += AT_A_TIME * WARP) {
+            uint32 total[AT_A_TIME];
 #pragma unroll
-        for (uint32 j = 0; j < AT_A_TIME; j++)
-            total[j] = k + j * BLOCK < end ? p.totals[k + j * BLOCK] : 0;
+            for (uint32 j = 0; j < AT_A_TIME; j++)
+                total[j] = k + j * WARP < end ? p.totals[k + j * WARP] : 0;
 #pragma unroll
-        for (uint32 j = 0; j < AT_A_TIME; j++) {
-            all += total[j];
-            before += first_strip(p, (k + j * BLOCK + 1) * p.marking) <= strip ? total[j] : 0;
+            for (uint32 j = 0; j < AT_A_TIME; j++) {
+                all += total[j];
+                before += k + j * WARP < marker ? total[j] : 0;
+            }
+        }
+        if (p.n >> 32) {
+            before = add_lanes(before);
+            all = add_lanes(all);
+        } else {
+            before = add_lanes((uint32)before);
+            all = add_lanes((uint32)all);
+        }
+        if (me == 0) {
+            r.before = before;
+            r.all = all;
         }
     }
-    before += of_block;
     const uint32 have_heads = __ballot_sync(ALL_LANES, any != 0);
-    if (p.n >> 32) {
-        before = add_lanes(before);
-        all = add_lanes(all);
-    } else {
-        before = add_lanes((uint32)before);
-        all = add_lanes((uint32)all);
-    }
 #pragma unroll
     for (uint32 j = 0; j < OF_THREAD; j++)
         if (me + j * BLOCK < HEAD_WORDS)
             s.heads[me + j * BLOCK] = mine[j];
     if (me == BLOCK - 1)
         r.ends = next & 1;
-    if (me % WARP == 0) {
-        r.of_warp[me / WARP][0] = before;
-        r.of_warp[me / WARP][1] = all;
+    if (me % WARP == 0)
         r.have_heads[me / WARP] = have_heads;
-    }
 }
 /* Writes the keys of the runs that begin in the tile as mark_runs.cu has kept them, or where those of a strip are more,
  * from all keys. */
@@ -115,14 +124,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     read_marks(p, s, r);
     __syncthreads();
     const uint32 heads = has_any(r) ? rank_heads(s) : 0;
-    uint64 before = 0, all = 0;
-#pragma unroll
-    for (uint32 w = 0; w < WARPS; w++) {
-        before += r.of_warp[w][0];
-        all += r.of_warp[w][1];
-    }
-    if (threadIdx.x == 0)
-        r.before = before;
+    const uint64 before = r.before, all = r.all;
     const bool is_refused = p.room < p.n && all > p.room;
     if (threadIdx.x == 0 && number + 1 == p.tiles) {
         control told = control();

@@ -4,9 +4,8 @@
 enum { LISTED = HAS_PARTS ? TILE / 8 : TILE };
 
 struct runs_memory {
-    uint64 of_warp[WARPS][2]; /* heads before the tile, and in all */
     uint32 have_heads[WARPS]; /* not 0: some of the words that the warp has read */
-    uint64 before;            /* heads in earlier tiles */
+    uint64 before, all;       /* heads in earlier tiles, and in all tiles */
     uint32 heads_of[CLUSTER];
     uint32 ends; /* whether the last run ends where the tile does */
 };
