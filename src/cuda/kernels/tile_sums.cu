@@ -54,11 +54,24 @@ struct tile_sum {
         constexpr uint32 below = sizeof(in_t) == 1 ? 0x7f7f7f7f : 0x7fff7fff;
         return ((word & below) + below | (IS_FLOAT ? 0 : word)) & ~below;
     }
+    /* Of signed bytes. */
+    static uint32 magnitudes_of_bytes(uint32 word) {
+        const uint32 signs = word >> 7 & 0x01010101;
+        return (word ^ signs * 0xff) + signs;
+    }
     template <class T> void add_words(const uint32 *words) {
-        if constexpr (DIFFERENCES == OF_BYTES) {
+        if constexpr (DIFFERENCES == OF_BYTES && PACKS_MAGNITUDES) {
+#pragma unroll
+            for (int w = 0; w < 4; w++)
+                all = (value)add_bytes<uint8>(magnitudes_of_bytes(words[w]), (uint32)all);
+        } else if constexpr (DIFFERENCES == OF_BYTES) {
 #pragma unroll
             for (int w = 0; w < 4; w++)
                 all = (value)add_bytes<T>(words[w], (uint32)all);
+        } else if constexpr (DIFFERENCES == OF_SQUARES) {
+#pragma unroll
+            for (int w = 0; w < 4; w++)
+                all = (value)add_squares_of_bytes<T>(words[w], (uint32)all);
         } else if constexpr ((DIFFERENCES == OF_COUNTS || DIFFERENCES == OF_FLAGS) && sizeof(T) <= 2) {
 #pragma unroll
             for (int w = 0; w < 4; w++)
