@@ -137,7 +137,8 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
     /* By keys, tiles of 1024 elements made as much work besides: logsumexp of 16 million i32 took 105 us on an H200
      * (before, with exponentials, 131; of 34 million with such tiles 240 and 269). */
-    const unsigned shared = keys && s->fold_stages && s->slot_bytes > 8 ? 2 * FOLD_SHARED : FOLD_SHARED;
+    const bool is_wide = keys && result > in && !two;
+    const unsigned shared = is_wide ? 2 * FOLD_SHARED : FOLD_SHARED;
     while (s->fold_tile * element > shared && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
     s->differences = tally_cuda_differences(c);
@@ -153,6 +154,8 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
         s->fold_stages = s->fold_spreads = false;
     }
     s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
+    if (is_wide && !s->differences)
+        s->fold_blocks = (unsigned)least(s->fold_blocks, 6);
     parts_sizes(c, s);
     if (keys)
         s->small_fold_tile = least(s->small_fold_tile, s->fold_tile);
