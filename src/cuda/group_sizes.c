@@ -154,7 +154,7 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
         s->fold_stages = s->fold_spreads = false;
     }
     s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
-    if (is_wide && !s->differences)
+    if ((is_wide && !s->differences) || c->monoid == TALLY_MONOID_logsumexp)
         s->fold_blocks = (unsigned)least(s->fold_blocks, 6);
     parts_sizes(c, s);
     if (keys)
