@@ -8,7 +8,6 @@ enum { HEADS_BITS = 16, HEADS = (1 << HEADS_BITS) - 1 }; /* of a tile's word; th
 static_assert(TILE <= HEADS);
 
 inline void fold_tile_apart(const groups_args &p) {
-    enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
     __shared__ tile_bytes<PLACE> memory;
     __shared__ second_bytes seconds;
     __shared__ tile_memory s;
@@ -16,13 +15,7 @@ inline void fold_tile_apart(const groups_args &p) {
     wait_for_last();
     let_next_start();
     const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds.bytes, memory.bytes);
-    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
-    if (threadIdx.x == BLOCK - 1)
-        r.ends = t.first + t.count == p.n || is_head(p, t.first + t.count);
-    if (lane < WORDS)
-        s.heads[warp * WORDS + lane] = mine;
-    __syncthreads();
+    find_heads_of_tile(p, t, s, r);
     const uint32 heads = rank_heads(s);
     const uint32 counted = threadIdx.x == 0 && heads ? atomicAdd(p.totals, heads) : 0;
     __syncthreads(); /* heads are numbered */

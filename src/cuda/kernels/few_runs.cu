@@ -60,8 +60,6 @@ inline void end_cluster(const groups_args &p) {
 #endif
 }
 
-enum { WORDS = HEAD_WORDS / WARPS /* a warp's */, AT_A_TIME = WORDS < WARP ? WORDS : WARP };
-
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(groups_args p) {
     __shared__ tile_bytes<PLACE> memory;
     __shared__ second_bytes seconds;
@@ -71,16 +69,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     wait_for_last();
     let_next_start();
     const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds.bytes, memory.bytes);
-    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-#pragma unroll 1
-    for (uint32 w = warp * WORDS; w < (warp + 1) * WORDS; w += AT_A_TIME) {
-        const uint32 mine = find_heads<AT_A_TIME>(p, t.first + w * WARP);
-        if (lane < AT_A_TIME)
-            s.heads[w + lane] = mine;
-    }
-    if (threadIdx.x == BLOCK - 1)
-        r.ends = t.first + t.count == p.n || is_head(p, t.first + t.count);
-    __syncthreads();
+    find_heads_of_tile(p, t, s, r);
     const uint32 heads = rank_heads(s);
     __syncthreads(); /* heads are numbered */
     tell_cluster(r, heads);

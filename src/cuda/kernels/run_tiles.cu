@@ -35,6 +35,21 @@ inline acc_t fold_run_tile([[maybe_unused]] tile_memory &s, const tile &t, [[may
 #endif
 }
 
+/* Finds the tile's heads from its keys. All threads of the block call this, which ends with a barrier. */
+inline void find_heads_of_tile(const groups_args &p, const tile &t, tile_memory &s, runs_memory &r) {
+    enum { WORDS = HEAD_WORDS / WARPS /* a warp's */, AT_A_TIME = WORDS < WARP ? WORDS : WARP };
+    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+#pragma unroll 1
+    for (uint32 w = warp * WORDS; w < (warp + 1) * WORDS; w += AT_A_TIME) {
+        const uint32 mine = find_heads<AT_A_TIME>(p, t.first + w * WARP);
+        if (lane < AT_A_TIME)
+            s.heads[w + lane] = mine;
+    }
+    if (threadIdx.x == BLOCK - 1)
+        r.ends = t.first + t.count == p.n || is_head(p, t.first + t.count);
+    __syncthreads();
+}
+
 /* Lists where heads are, from that number on. */
 inline void list_heads(const tile_memory &s, uint32 from = 0) {
     const uint32 begin = threadIdx.x * ITEMS;
