@@ -53,7 +53,7 @@ enum {
     LARGE_TURNS = 4, /* larger ones, as each block of the second launch reads the words of all */
 
     /* segments whose results wait for the last launch */
-    APART_TILES = 16, /* a processor at most */
+    APART_TILES = 32, /* a processor at most */
     APART_MEAN = 8,   /* elements of a segment at least */
 
     /* segments that each block checks by itself: then one launch is enough, in which tiles hand over their parts */
@@ -203,7 +203,7 @@ static void cut_runs(const tally_cuda_device *device, const tally_computation *c
     }
     cut->bits = tally_cuda_place(cut, strips * TALLY_CUDA_STRIP / 8);
     cut->ranks = tally_cuda_place(cut, strips * sizeof(uint32_t));
-    cut->kept = tally_cuda_place(cut, strips * TALLY_CUDA_KEPT_BYTES);
+    cut->kept = tally_cuda_place(cut, strips * TALLY_CUDA_KEPT_KEYS * c->index_bytes);
     cut->told = tally_cuda_place(cut, cut->folds.blocks * sizeof(uint32_t));
     cut_apart_runs(device, c, sizes, elements, cut);
     const uint64_t most_tiles = most(tiles, cut->folds.apart_tiles);

@@ -77,11 +77,11 @@ inline void put_kept_keys(const tile_memory &s, const index_t *kept, const index
     for (uint32 strip = warp / SHARE; strip < STRIPS; strip += WARPS / SHARE) {
         const uint32 before = s.ranks[strip * WARP], behind = strip + 1 < STRIPS ? s.ranks[strip * WARP + WARP] : heads;
         const uint32 count = behind - before;
-        if (count > KEPT) {
+        if (count > KEPT_KEYS) {
             put_dense_keys<WARP, SHARE>(s, from, to, strip * WARP);
             continue;
         }
-        const index_t *const keys = kept + strip * KEPT;
+        const index_t *const keys = kept + strip * KEPT_KEYS;
 #pragma unroll 1
         for (uint32 k = warp % SHARE * WARP + lane; k < count; k += AT_A_TIME * STEP) {
             index_t key[AT_A_TIME];
@@ -141,7 +141,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
             __syncthreads();
         }
         if (p.kept && t.count == TILE)
-            put_kept_keys(s, p.kept + t.first / STRIP * KEPT, from, to, heads);
+            put_kept_keys(s, p.kept + t.first / STRIP * KEPT_KEYS, from, to, heads);
         else if (p.keys_out)
             put_dense_keys<HEAD_WORDS, WARPS>(s, from, to);
     }

@@ -24,9 +24,6 @@ inline bool is_head(const groups_args &p, uint64 at) {
  * keys took 12 instructions, and 2-byte ones 16. */
 enum { KEYS_OF_VECTOR = 16 / sizeof(index_t), KEY_BITS = 8 * sizeof(index_t) };
 
-/* Keys that begin runs which mark_runs.cu keeps of a strip, if they are no more: a fold would read 64 bytes for each. */
-enum { KEPT = KEPT_BYTES / sizeof(index_t) };
-
 /* A bit for each key of a vector that differs from the one before it, the first from the last of 'before', of which the
  * two last words count. */
 inline uint32 changes_in(const uint4 &vector, const uint2 &before) {
@@ -95,7 +92,7 @@ template <int Vectors> struct marked_vectors {
         const uint32 all = kept + __shfl_sync(ALL_LANES, before, WORDS - 1);
         before += kept - __popc(word);
         kept = all;
-        if (all > KEPT)
+        if (all > KEPT_KEYS)
             return;
 #pragma unroll
         for (int v = 0; v < Vectors; v++) {
