@@ -137,7 +137,7 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
     /* By keys, tiles of 1024 elements made as much work besides: logsumexp of 16 million i32 took 105 us on an H200
      * (before, with exponentials, 131; of 34 million with such tiles 240 and 269). */
-    const bool is_wide = keys && result > in && !two;
+    const bool is_wide = keys && s->slot_bytes > 8 && result > in && !two;
     const unsigned shared = is_wide ? 2 * FOLD_SHARED : FOLD_SHARED;
     while (s->fold_tile * element > shared && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
