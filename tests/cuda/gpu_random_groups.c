@@ -200,7 +200,8 @@ static bool are_keys(const sample *s, uint64_t seed, const char *keys_out) {
     char *const given = malloc(s->results * s->index_size);
     assert_ok(tally_copy(gpu, given, keys_out, s->results * s->index_size));
     size_t g = 0;
-    while (g < s->results && memcmp(given + g * s->index_size, s->index + s->offsets[g] * s->index_size, s->index_size) == 0)
+    while (g < s->results &&
+           memcmp(given + g * s->index_size, s->index + s->offsets[g] * s->index_size, s->index_size) == 0)
         g++;
     free(given);
     if (g < s->results)
@@ -243,9 +244,13 @@ static void groups_have_the_cpus_results(void **state) {
              *y = upload(s.y, (s.n + PAST) * s.size), *indices_there = room(index_bytes * s.index_size + PAST),
              *index = indices_there + random_below(&s.seed, 2) * random_below(&s.seed, PAST),
              *out = room(bytes + out_off);
-        const bool gives_keys = s.desc.grouping == TALLY_KEYS && s.desc.form == TALLY_REDUCE && random_below(&s.seed, 4);
-        char *const keys_there = room(s.results * s.index_size + PAST),
-                    *const keys_out = gives_keys ? keys_there + random_below(&s.seed, 8) / 7 : NULL;
+        const bool gives_keys =
+            s.desc.grouping == TALLY_KEYS && s.desc.form == TALLY_REDUCE && random_below(&s.seed, 4);
+        char *const keys_there = room(s.results * s.index_size + PAST), *const keys_out =
+                                                                            gives_keys
+                                                                                ? keys_there +
+                                                                                      random_below(&s.seed, 8) / 7
+                                                                                : NULL;
         assert_ok(tally_copy(gpu, index, s.index, index_bytes * s.index_size));
         memset(wanted, FILL, bytes); /* scans do not write outside of all segments */
         assert_ok(tally_copy(gpu, out + out_off, wanted, bytes));

@@ -162,7 +162,8 @@ static void runs_wait_in_4_mib(void **unused) {
             size_t bytes;
             const tally_shape shape = {1, n, 1, 0};
             assert_ok(tally_plan_workspace(plan, &shape, &bytes));
-            const uint64_t of_elements = n / 5 + n * tally_dtype_size(key_examples[k].index) / 4; /* bits, keys, tiles */
+            const uint64_t of_elements =
+                n / 5 + n * tally_dtype_size(key_examples[k].index) / 4; /* bits, keys, tiles */
             assert_true(bytes <= (4 << 20) + (256 << 10) + of_elements);
         }
         tally_plan_destroy(plan);
