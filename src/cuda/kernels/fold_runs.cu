@@ -63,6 +63,7 @@ inline void read_marks(const groups_args &p, tile_memory &s, runs_memory &r) {
     if (me % WARP == 0)
         r.have_heads[me / WARP] = have_heads;
 }
+
 /* Writes the keys of the runs that begin in the tile as mark_runs.cu has kept them, or where those of a strip are more,
  * from all keys. */
 inline void put_kept_keys(const tile_memory &s, const index_t *kept, const index_t *from, index_t *to, uint32 heads) {
@@ -96,6 +97,7 @@ inline void put_kept_keys(const tile_memory &s, const index_t *kept, const index
         }
     }
 }
+
 inline bool has_any(const runs_memory &r) {
     uint32 heads = 0;
 #pragma unroll

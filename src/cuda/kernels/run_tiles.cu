@@ -72,7 +72,7 @@ inline bool are_dense(const index_t *from, const index_t *to, uint32 heads) {
  * word. The warp is one of 'Warps'. */
 template <uint32 Words, uint32 Warps>
 inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *to, uint32 begin = 0) {
-    enum { OF_WARP = Words / Warps, LOADS = sizeof(index_t) > 4 ? 4 : 8, AT_A_TIME = OF_WARP < LOADS ? OF_WARP : LOADS };
+    enum { OF_WARP = Words / Warps, MOST = sizeof(index_t) > 4 ? 4 : 8, AT_A_TIME = OF_WARP < MOST ? OF_WARP : MOST };
     const uint32 lane = threadIdx.x % WARP, warp = begin + threadIdx.x / WARP % Warps;
     const bool are_aligned = is_aligned(from) && is_aligned(to);
 #pragma unroll 1
