@@ -265,7 +265,8 @@ struct tile_sums {
     }
 #else
     tile_sum share_of(const tile &t, uint32 begin, uint32 end, uint32 me, uint32 lanes) const {
-        const uint32 skew = skew_of_parts(t), from = begin + skew, to = end + skew, high = to / OF_PART, low = (from + OF_PART - 1) / OF_PART;
+        const uint32 skew = skew_of_parts(t), from = begin + skew, to = end + skew;
+        const uint32 high = to / OF_PART, low = (from + OF_PART - 1) / OF_PART;
         const uint32 first = from % OF_PART, rest = (1u << to % OF_PART) - 1;
         const uint32 of_first = (low > high ? rest : first ? ~0u : 0) & ~0u << first;
         tile_sum sum;
