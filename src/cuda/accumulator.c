@@ -450,7 +450,9 @@ int tally_cuda_differences(const tally_computation *c) {
     if ((kind != TALLY_CLASS_SUM && kind != TALLY_CLASS_SQUARE) || tally_dtype_is_float(c->desc.acc) ||
         tally_dtype_is_float(c->desc.in))
         return 0;
-    return c->monoid == TALLY_MONOID_sum && c->in_bytes == 1 ? TALLY_CUDA_OF_BYTES : TALLY_CUDA_OF_LANES;
+    return c->in_bytes > 1              ? TALLY_CUDA_OF_LANES
+           : kind == TALLY_CLASS_SQUARE ? TALLY_CUDA_OF_SQUARES
+                                        : TALLY_CUDA_OF_BYTES;
 }
 
 bool tally_cuda_has_place_keys(const tally_computation *c) {

@@ -162,6 +162,7 @@ typedef struct tally_cuda_cut {
             bool are_small;       /* tiles of segments */
             bool hand_over;       /* tiles the parts of segments that cross them, if each block checks all offsets */
             uint64_t apart_tiles; /* of keys in two launches, if the output is small (apart_runs.cu); or 0 */
+            bool are_large_apart; /* those tiles are as large as others */
             uint64_t apart_runs;  /* for which their results have room, a power of two */
             bool is_apart;        /* results of segments wait (finish_segments.cu) */
             unsigned few;         /* blocks of the only launch, if there are few elements; else 0 */
@@ -216,6 +217,7 @@ typedef struct tally_cuda_cut {
     size_t heads;    /* GROUPS by keys: the heads of each tile */
     size_t apart;    /* GROUPS by keys: results that wait for the last launch, */
     size_t keys;     /* and keys */
+    size_t kept;     /* GROUPS by keys: of each strip the first keys of its runs; 0: none */
     size_t ranks;    /* GROUPS by keys: of each strip. heads.cu: of each chunk */
     size_t zeroed_bytes;
     size_t early_bytes; /* those that the path itself clears, by a kernel that starts early */

@@ -130,7 +130,8 @@ static bool make_sample(sample *s, uint64_t seed) {
 
 /* ---- the comparison ---- */
 
-static tally_status run(const sample *s, tally_plan *plan, const char *x, const char *y, const char *index, char *out) {
+static tally_status run(const sample *s, tally_plan *plan, const char *x, const char *y, const char *index, char *out,
+                        char *keys_out) {
     const bool are_keys = s->desc.grouping == TALLY_KEYS;
     const tally_args args = {.struct_size = sizeof args,
                              .shape = {1, s->n, 1, are_keys ? 0 : s->groups},
@@ -139,7 +140,9 @@ static tally_status run(const sample *s, tally_plan *plan, const char *x, const 
                              .offsets = are_keys ? NULL : index,
                              .keys = are_keys ? index : NULL,
                              .out = out,
-                             .out_bytes = s->results * s->out_size};
+                             .out_bytes = s->results * s->out_size,
+                             .keys_out = keys_out,
+                             .keys_out_bytes = keys_out ? s->results * s->index_size : 0};
     return tally_run(plan, &args, NULL);
 }
 
@@ -192,6 +195,20 @@ static bool are_near(const sample *s, tally_dtype type, uint64_t seed, const cha
     return true;
 }
 
+/* Whether each run's key is there. */
+static bool are_keys(const sample *s, uint64_t seed, const char *keys_out) {
+    char *const given = malloc(s->results * s->index_size);
+    assert_ok(tally_copy(gpu, given, keys_out, s->results * s->index_size));
+    size_t g = 0;
+    while (g < s->results &&
+           memcmp(given + g * s->index_size, s->index + s->offsets[g] * s->index_size, s->index_size) == 0)
+        g++;
+    free(given);
+    if (g < s->results)
+        print_error("seed %llu: key %zu of %zu is wrong\n", (unsigned long long)seed, g, s->results);
+    return g == s->results;
+}
+
 /* Breaks an offset, and expects that nothing is written. */
 static void are_refused(sample *s, tally_plan *plan, const char *x, const char *y, char *index, char *out,
                         char *scratch) {
@@ -200,7 +217,7 @@ static void are_refused(sample *s, tally_plan *plan, const char *x, const char *
     memset(scratch, FILL, bytes);
     assert_ok(tally_copy(gpu, out, scratch, bytes));
     assert_ok(tally_copy(gpu, index + where * s->index_size, &bad, s->index_size));
-    assert_int_equal(run(s, plan, x, y, index, out), TALLY_BAD_OFFSETS);
+    assert_int_equal(run(s, plan, x, y, index, out, NULL), TALLY_BAD_OFFSETS);
     assert_ok(tally_copy(gpu, scratch, out, bytes));
     for (size_t k = 0; k < bytes; k++)
         assert_int_equal(scratch[k], FILL);
@@ -227,17 +244,25 @@ static void groups_have_the_cpus_results(void **state) {
              *y = upload(s.y, (s.n + PAST) * s.size), *indices_there = room(index_bytes * s.index_size + PAST),
              *index = indices_there + random_below(&s.seed, 2) * random_below(&s.seed, PAST),
              *out = room(bytes + out_off);
+        const bool gives_keys =
+            s.desc.grouping == TALLY_KEYS && s.desc.form == TALLY_REDUCE && random_below(&s.seed, 4);
+        char *const keys_there = room(s.results * s.index_size + PAST), *const keys_out =
+                                                                            gives_keys
+                                                                                ? keys_there +
+                                                                                      random_below(&s.seed, 8) / 7
+                                                                                : NULL;
         assert_ok(tally_copy(gpu, index, s.index, index_bytes * s.index_size));
         memset(wanted, FILL, bytes); /* scans do not write outside of all segments */
         assert_ok(tally_copy(gpu, out + out_off, wanted, bytes));
-        assert_ok(run(&s, plans[0], s.x + off, s.y + off, s.index, wanted));
-        assert_ok(run(&s, plans[1], x + off, y + off, index, out + out_off));
+        assert_ok(run(&s, plans[0], s.x + off, s.y + off, s.index, wanted, NULL));
+        assert_ok(run(&s, plans[1], x + off, y + off, index, out + out_off, keys_out));
         assert_ok(tally_copy(gpu, given, out + out_off, bytes));
-        wrong += !are_near(&s, whole.out, seed, wanted, given);
+        wrong += !are_near(&s, whole.out, seed, wanted, given) || (gives_keys && !are_keys(&s, seed, keys_out));
         if (s.desc.grouping == TALLY_SEGMENTS && random_below(&s.seed, 4) == 0)
             are_refused(&s, plans[1], x + off, y + off, index, out + out_off, given);
         tally_plan_destroy(plans[0]), tally_plan_destroy(plans[1]);
         tally_free(gpu, x), tally_free(gpu, y), tally_free(gpu, indices_there), tally_free(gpu, out);
+        tally_free(gpu, keys_there);
         free(s.offsets), free(s.x), free(s.y), free(s.index), free(wanted), free(given);
     }
     assert_int_equal(wrong, 0);

@@ -8,26 +8,19 @@ enum { HEADS_BITS = 16, HEADS = (1 << HEADS_BITS) - 1 }; /* of a tile's word; th
 static_assert(TILE <= HEADS);
 
 inline void fold_tile_apart(const groups_args &p) {
-    enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
-    __shared__ tile_bytes<RUN_PLACE> memory;
-    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_bytes<PLACE> memory;
+    __shared__ second_bytes seconds;
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     wait_for_last();
     let_next_start();
-    const tile t = begin_run_tile(p, memory.bytes, seconds);
-    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
-    if (threadIdx.x == BLOCK - 1)
-        r.ends = t.first + t.count == p.n || is_head(p, t.first + t.count);
-    if (lane < WORDS)
-        s.heads[warp * WORDS + lane] = mine;
-    __syncthreads();
+    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds.bytes, memory.bytes);
+    find_heads_of_tile(p, t, s, r);
     const uint32 heads = rank_heads(s);
     const uint32 counted = threadIdx.x == 0 && heads ? atomicAdd(p.totals, heads) : 0;
     __syncthreads(); /* heads are numbered */
     if (heads && (p.keys_out || LISTS_ALWAYS))
-        list_heads(s, r);
+        list_heads(s);
     wait_for_copies<0>();
     __syncthreads();
     const acc_t whole = fold_run_tile(s, t, heads);
@@ -36,7 +29,7 @@ inline void fold_tile_apart(const groups_args &p) {
     __syncthreads();
     const uint64 place = r.before >> HEADS_BITS;
     if (heads && p.keys_out)
-        put_keys(s, r, p.keys + t.first, p.apart_keys + place, heads);
+        put_keys(s, p.keys + t.first, p.apart_keys + place, heads);
     put_tile(s, r, p, t, heads, whole, p.apart + place);
 }
 

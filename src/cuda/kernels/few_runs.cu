@@ -60,39 +60,28 @@ inline void end_cluster(const groups_args &p) {
 #endif
 }
 
-enum { WORDS = HEAD_WORDS / WARPS /* a warp's */, AT_A_TIME = WORDS < WARP ? WORDS : WARP };
-
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(groups_args p) {
-    __shared__ tile_bytes<RUN_PLACE> memory;
-    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_bytes<PLACE> memory;
+    __shared__ second_bytes seconds;
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     begin_cluster();
     wait_for_last();
     let_next_start();
-    const tile t = begin_run_tile(p, memory.bytes, seconds);
-    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-#pragma unroll 1
-    for (uint32 w = warp * WORDS; w < (warp + 1) * WORDS; w += AT_A_TIME) {
-        const uint32 mine = find_heads<AT_A_TIME>(p, t.first + w * WARP);
-        if (lane < AT_A_TIME)
-            s.heads[w + lane] = mine;
-    }
-    if (threadIdx.x == BLOCK - 1)
-        r.ends = t.first + t.count == p.n || is_head(p, t.first + t.count);
-    __syncthreads();
+    const tile t = begin_tile(p, blockIdx.x, memory.bytes, seconds.bytes, memory.bytes);
+    find_heads_of_tile(p, t, s, r);
     const uint32 heads = rank_heads(s);
     __syncthreads(); /* heads are numbered */
     tell_cluster(r, heads);
     if (p.keys_out || LISTS_ALWAYS)
-        list_heads(s, r);
+        list_heads(s);
     wait_for_copies<0>();
     __syncthreads();
     const acc_t whole = fold_run_tile(s, t, heads);
     if (!find_place(r, p))
         return;
     if (p.keys_out)
-        put_keys(s, r, p.keys + t.first, p.keys_out + r.before, heads);
+        put_keys(s, p.keys + t.first, p.keys_out + r.before, heads);
     put_tile(s, r, p, t, heads, whole, p.out + r.before);
     end_cluster(p);
 }

@@ -395,18 +395,20 @@ inline uint32 hear_check(const groups_args &p) {
 }
 
 inline void fold_segments_of(const groups_args &p, uint64 number) {
-    __shared__ tile_bytes<PLACE + (HAS_SUMS ? 128 : 0)> memory;
+    __shared__ tile_bytes<PLACE> memory;
     __shared__ tile_memory s;
-    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ second_bytes seconds;
 #if HAS_SUMS
     __shared__ tile_sums sums;
 #else
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
 #endif
 #if HAS_SUMS
-    const tile t = begin_tile(p, number, memory.bytes, seconds, sums);
+    const tile t = begin_tile(p, number, memory.bytes, seconds.bytes, memory.bytes);
+    if (threadIdx.x == 0)
+        sums.last = 0;
 #else
-    const tile t = begin_tile(p, number, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
+    const tile t = begin_tile(p, number, memory.bytes, seconds.bytes, IS_IN_PLACE ? memory.bytes : results.bytes);
 #endif
     if (threadIdx.x == 0)
         s.goes_on = 0;

@@ -42,11 +42,15 @@ struct tile_memory {
     uint32 has_end; /* whether the last segment of all ends in the tile, which is a head, too */
 };
 
-/* A tile's memory, of so many bytes. Results may be stored to the place before the first, where nobody reads them. */
+enum { A_VECTOR = 16 / sizeof(in_t) /* elements */, TILE_VECTORS = TILE / A_VECTOR };
+
+/* A tile's memory, of so many bytes. Results may be stored to the place before the first, where nobody reads them. Behind
+ * the last there is room for one more vector. */
 template <int Bytes> struct tile_bytes {
     alignas(128) uint8 before[128]; /* so that copies of a warp keep to whole lines */
-    uint8 bytes[Bytes];
+    uint8 bytes[Bytes + 128];
 };
+typedef tile_bytes<HAS_SECOND ? TILE * sizeof(in_t) : 16> second_bytes;
 
 /* A tile in shared memory. */
 struct tile {
@@ -54,6 +58,7 @@ struct tile {
     uint32 count;
     uint8 *x, *y;
     uint8 *results; /* of its heads */
+    uint32 skew = 0, skew_of_y = 0; /* elements in front of the first one, in the vector that it lies in */
 
     /* The place of the result of a head, by its number. Threads whose heads are as many as a line has results would all
      * use the same bank, so each line of 128 bytes is permuted in its own way. Where there are at most a quarter as many
@@ -100,13 +105,6 @@ template <int Last> inline void wait_for_copies() {
 #endif
 }
 
-/* Aligned elements of at least 4 bytes that are not a whole tile. */
-__noinline__ void fetch_some(uint8 *memory, const in_t *from, uint32 count) {
-    constexpr int single = sizeof(in_t) < 4 ? 4 : sizeof(in_t);
-#pragma unroll 4
-    for (uint32 e = threadIdx.x; e < count; e += BLOCK)
-        copy_async<single>((uint8 *)place_of<in_t>(memory, e), from + e);
-}
 /* Elements [first, first + count) of an array of n, at any address. A vector is made of the two that it lies across,
  * where both are the array's. What is left at the ends of the array is less than three vectors, loaded element by
  * element. When a block loaded its whole tile so, minima of 441,855 f16 by keys took 23.0 us on an H100, and 13.5 now. */
@@ -134,28 +132,78 @@ template <int Bytes> inline void fetch_words(uint8 *memory, const uint8 *from) {
         if (bytes % (BLOCK * Bytes) == 0 || k + mine < bytes)
             copy_async<Bytes>(memory + (place ^ placed(k % period)) + k / period * period, from + k + mine);
 }
-/* Starts to copy a tile of an array to the positions of place_of. */
-inline void fetch(uint8 *memory, const in_t *array, uint64 n, uint64 first, uint32 count) {
-    constexpr int word = sizeof(in_t) < 8 ? 4 : 8; /* of copies that run by themselves at most other addresses */
+/* Starts to copy a tile of an array as it lies in memory: with what precedes it in its first vector, so that all copies
+ * are of aligned vectors. Returns how many elements precede it. Vectors that are not wholly the array's are copied an
+ * element at a time. Where addresses are not multiples of an element's size, elements come to the memory's beginning. */
+inline uint32 fetch(uint8 *memory, const in_t *array, uint64 n, uint64 first, uint32 count) {
     const in_t *from = array + first;
-    if (count == TILE && ((uint64)from & 15) == 0)
-        fetch_words<16>(memory, (const uint8 *)from);
-    else if (count == TILE && ((uint64)from & (word - 1)) == 0)
-        fetch_words<word>(memory, (const uint8 *)from);
-    else if (sizeof(in_t) >= 4 && is_aligned(from))
-        fetch_some(memory, from, count);
-    else
+    if (!is_aligned(from)) {
         fetch_straddling(memory, array, n, first, count);
+        return 0;
+    }
+    const uint32 skew = (uint32)((uint64)from & 15) / sizeof(in_t), vectors = (skew + count + A_VECTOR - 1) / A_VECTOR;
+    const in_t *base = from - skew;
+    if (count == TILE && (skew == 0 || (first && first + TILE + A_VECTOR <= n))) {
+        fetch_words<16>(memory, (const uint8 *)base);
+        if (skew && threadIdx.x == 0)
+            copy_async<16>(memory + placed(TILE_VECTORS * 16), base + TILE);
+        return skew;
+    }
+#pragma unroll 1
+    for (uint32 v = threadIdx.x; v < vectors; v += BLOCK) {
+        const uint64 at = first + v * A_VECTOR; /* of its elements, and 'skew' more */
+        if (at >= skew && at - skew + A_VECTOR <= n) {
+            copy_async<16>(memory + placed(v * 16), base + v * A_VECTOR);
+            continue;
+        }
+#pragma unroll 1
+        for (uint32 k = 0; k < A_VECTOR; k++)
+            if (at + k >= skew && at + k - skew < n)
+                *place_of<in_t>(memory, v * A_VECTOR + k) = base[v * A_VECTOR + k];
+    }
+    return skew;
 }
 /* Starts to copy the block's tile. */
 inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, uint8 *y, uint8 *results) {
     const uint64 first = number * TILE;
-    const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    fetch(x, p.x, p.n, first, count);
+    tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, y, results};
+    t.skew = fetch(x, p.x, p.n, first, t.count);
     if (HAS_SECOND)
-        fetch(y, p.y, p.n, first, count);
+        t.skew_of_y = fetch(y, p.y, p.n, first, t.count);
     close_copies();
-    return {first, count, x, y, results};
+    return t;
+}
+/* Whether copies of a tile that is not the array's first or last one are of whole vectors. */
+inline bool are_vectors(const groups_args &p) {
+    return is_aligned(p.x) && (!HAS_SECOND || is_aligned(p.y));
+}
+
+/* Some elements of a tile that are a whole number of vectors, from vector 'at' of the tile on. */
+template <uint32 Vectors> inline void read_vectors(const uint8 *memory, uint32 at, uint32 skew, in_t *to) {
+    uint32 words[Vectors * 4 + 4];
+#pragma unroll
+    for (uint32 v = 0; v < Vectors; v++) {
+        const uint4 bits = *(const uint4 *)(memory + placed((at + v) * 16));
+        memcpy(words + v * 4, &bits, 16);
+    }
+    if (skew) {
+        const uint32 bytes = skew * sizeof(in_t);
+        const uint4 bits = *(const uint4 *)(memory + placed((at + Vectors) * 16));
+        memcpy(words + Vectors * 4, &bits, 16);
+        if (bytes & 8)
+#pragma unroll
+            for (uint32 w = 0; w < Vectors * 4 + 2; w++)
+                words[w] = words[w + 2];
+        if (sizeof(in_t) <= 4 && bytes & 4)
+#pragma unroll
+            for (uint32 w = 0; w < Vectors * 4 + 1; w++)
+                words[w] = words[w + 1];
+        if (sizeof(in_t) < 4 && bytes & 3)
+#pragma unroll
+            for (uint32 w = 0; w < Vectors * 4; w++)
+                words[w] = __funnelshift_r(words[w], words[w + 1], bytes % 4 * 8);
+    }
+    memcpy(to, words, Vectors * 16);
 }
 
 /* ---- folding ---- */
@@ -168,8 +216,8 @@ inline acc_t widen_in(const tile &t, const tile_lane &lane) {
 }
 
 inline void add_element(brief<tile_lane> &sum, const tile &t, uint32 e) {
-    value_t second = HAS_SECOND ? value_of(*place_of<in_t>(t.y, e)) : value_t(0);
-    sum.append(value_of(*place_of<in_t>(t.x, e)), second, index_in(t, e));
+    value_t second = HAS_SECOND ? value_of(*place_of<in_t>(t.y, e + t.skew_of_y)) : value_t(0);
+    sum.append(value_of(*place_of<in_t>(t.x, e + t.skew)), second, index_in(t, e));
 }
 
 /* Large accumulators would make unrolled code take minutes to compile. */
@@ -218,7 +266,7 @@ inline acc_t fold_together(const tile &t, uint32 begin, uint32 end) {
 
 /* The whole tile. */
 inline acc_t fold_whole(const tile &t) {
-    constexpr uint32 a_vector = 16 / sizeof(in_t), mine = TILE / BLOCK / a_vector;
+    constexpr uint32 a_vector = A_VECTOR, mine = TILE / BLOCK / a_vector;
     if (!COMMUTES || HAS_SECOND || !mine || AT_ONCE == 1 || t.count < TILE)
         return fold_together(t, 0, t.count);
     acc_t acc = identity_as<acc_t>();
@@ -226,9 +274,8 @@ inline acc_t fold_whole(const tile &t) {
 #pragma unroll
     for (uint32 v = 0; v < mine; v++) {
         uint32 at = v * BLOCK + threadIdx.x;
-        uint4 bits = *place_of<uint4>(t.x, at);
         in_t items[a_vector];
-        memcpy(items, &bits, 16);
+        read_vectors<1>(t.x, at, t.skew, items);
 #pragma unroll
         for (uint32 k = 0; k < a_vector; k++)
             lane.append(value_of(items[k]), value_t(0), index_in(t, at * a_vector + k));
@@ -330,18 +377,11 @@ template <class K> inline acc_t restored(const K &kept) {
 struct thread_items {
     in_t x[ITEMS], y[HAS_SECOND ? ITEMS : 1];
 
-    static void read_from(const uint8 *memory, in_t *to) {
-        constexpr uint32 vectors = ITEMS * sizeof(in_t) / 16;
-#pragma unroll
-        for (uint32 v = 0; v < vectors; v++) {
-            const uint4 bits = *(const uint4 *)(memory + placed((threadIdx.x * vectors + v) * 16));
-            memcpy(to + v * (16 / sizeof(in_t)), &bits, 16);
-        }
-    }
     void read(const tile &t) {
-        read_from(t.x, x);
+        constexpr uint32 vectors = ITEMS * sizeof(in_t) / 16;
+        read_vectors<vectors>(t.x, threadIdx.x * vectors, t.skew, x);
         if (HAS_SECOND)
-            read_from(t.y, y);
+            read_vectors<vectors>(t.y, threadIdx.x * vectors, t.skew_of_y, y);
     }
     void add_to(brief<tile_lane> &sum, const tile &t, int k, bool is_first) const {
         sum.append_or_begin(is_first, value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
@@ -371,6 +411,12 @@ struct item_bits {
     }
     uint32 last() const {
         return WORDS > 1 && high ? 2 * WARP - 1 - __clz(high) : WARP - 1 - __clz(low);
+    }
+    item_bits of_warp() const { /* those of some lane */
+        item_bits any;
+        any.low = or_lanes(low);
+        any.high = WORDS > 1 ? or_lanes(high) : 0;
+        return any;
     }
     void drop_first() {
         high &= low ? high : high - 1;

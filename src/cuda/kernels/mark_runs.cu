@@ -5,7 +5,7 @@
  * multiprocessors. */
 static_assert(FOLD_TILE % STRIP == 0);
 
-extern "C" __global__ void __launch_bounds__(MARKERS * WARP) mark_runs(groups_args p SIZED) {
+extern "C" __global__ void __launch_bounds__(MARKERS * WARP, 2) mark_runs(groups_args p SIZED) {
     TAKE_TILES(p)
     __shared__ uint32 of_warp[MARKERS];
     wait_for_last();
@@ -16,7 +16,8 @@ extern "C" __global__ void __launch_bounds__(MARKERS * WARP) mark_runs(groups_ar
     uint32 count = 0, rank = 0; /* of the lane's strip among the last WARP */
 #pragma unroll 1
     for (uint32 strip = first; strip < end; strip++) {
-        const uint32 word = find_heads<WARP>(p, strip * (uint64)STRIP);
+        index_t *const kept = p.kept ? p.kept + strip * (uint64)KEPT_KEYS : nullptr;
+        const uint32 word = find_heads<WARP, 8>(p, strip * (uint64)STRIP, kept);
         p.bits[strip * (uint64)WARP + lane] = word;
         if (strip > first && (strip - first) % WARP == 0)
             p.ranks[strip - WARP + lane] = rank;

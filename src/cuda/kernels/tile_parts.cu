@@ -13,12 +13,14 @@ enum {
 };
 static_assert(MINE * OF_THREADS == OF_LARGE && OF_THREADS <= WARP && (OF_PART & (OF_PART - 1)) == 0);
 
-inline void read_part(uint8 *memory, uint32 part, in_t (&x)[OF_PART]) {
-#pragma unroll
-    for (int v = 0; v < SPAN; v++) {
-        const uint4 bits = *place_of<uint4>(memory, part * SPAN + v);
-        memcpy(x + v * A_VECTOR, &bits, 16);
-    }
+/* Parts begin at the tile's first element where a result would show how they lie, and where there are two inputs; else
+ * where memory's vectors do. */
+constexpr bool PARTS_LIE = !ORDER_SHOWS && !HAS_SECOND;
+inline uint32 skew_of_parts(const tile &t) {
+    return PARTS_LIE ? t.skew : 0;
+}
+inline void read_part(const uint8 *memory, uint32 part, uint32 skew, in_t (&x)[OF_PART]) {
+    read_vectors<SPAN>(memory, part * SPAN, PARTS_LIE ? 0 : skew, x);
 }
 
 #if MOMENTS
@@ -90,11 +92,11 @@ struct tile_sum {
 };
 
 inline double element_of(const tile &t, uint32 e) {
-    return (double)value_of(*place_of<in_t>(t.x, e));
+    return (double)value_of(*place_of<in_t>(t.x, e + t.skew));
 }
 inline tile_part fold_part_of_tile(const tile &t, uint32 part) {
     in_t x[OF_PART];
-    read_part(t.x, part, x);
+    read_part(t.x, part, t.skew, x);
     const part_t pivot = near_number(value_of(x[0]));
     tile_part of;
     [[maybe_unused]] part_t zero = pivot * 0;
@@ -157,11 +159,11 @@ inline tile_lane key_in(uint32 word, uint32 k, uint32 place) {
 }
 #endif
 /* Elements of a part, a bit each, whose first one's place is 'place'; there is one at least. */
-inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, [[maybe_unused]] uint32 skew) {
+inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which) {
     in_t x[OF_PART], y[OF_PART];
-    read_part(t.x, part, x);
+    read_part(t.x, part, t.skew, x);
     if (HAS_SECOND)
-        read_part(t.y, part, y);
+        read_part(t.y, part, t.skew_of_y, y);
 #if HAS_PLACE_KEYS
     enum { IN_WORD = 4 / sizeof(in_t) };
     uint32 words[4];
@@ -171,7 +173,7 @@ inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, [[m
     for (int k = 0; k < OF_PART; k++)
         if (which >> k & 1)
             lane = combine(lane, key_in(IS_ARGMAX ? ~words[k / IN_WORD] : words[k / IN_WORD], k % IN_WORD, k));
-    lane.key += part * OF_PART - skew;
+    lane.key += part * OF_PART - skew_of_parts(t);
     return lane;
 #else
     brief<tile_lane> run;
@@ -181,7 +183,7 @@ inline tile_lane fold_part_of_tile(const tile &t, uint32 part, uint32 which, [[m
             run.append(value_of(x[k]), HAS_SECOND ? value_of(y[k]) : value_t(0), k);
     tile_lane lane = run.sum();
 #if IS_INDEXED
-    lane.a1 += part * OF_PART - skew;
+    lane.a1 += part * OF_PART - skew_of_parts(t);
 #endif
     return lane;
 #endif
@@ -197,7 +199,6 @@ struct tile_sums {
     double centres[LARGE_PARTS];
 #endif
     uint32 last; /* the beginning of the segment that goes on behind the tile */
-    uint32 skew; /* elements in front of the tile's first */
 
     void put(uint32 at, const tile_part &value) {
         uint32 bits[WORDS];
@@ -246,7 +247,7 @@ struct tile_sums {
         sum.begin(shift);
 #pragma unroll 1
         for (uint32 k = begin + me; k < end - inner; k += lanes)
-            sum.sum.add_from_shift(value_of(*place_of<in_t>(t.x, inner && k >= low * OF_PART ? k + inner : k)));
+            sum.sum.add_from_shift(value_of(*place_of<in_t>(t.x, t.skew + (inner && k >= low * OF_PART ? k + inner : k))));
         for_parts(low, high, me, lanes, [&](const tile_part &part, uint32 number, bool is_large) {
             const double n = is_large ? OF_LARGE * OF_PART : OF_PART;
             sum.add_part(part, n, is_large ? centres[number] : element_of(t, number * OF_PART));
@@ -259,12 +260,13 @@ struct tile_sums {
         sum.begin(begin < end ? element_of(t, begin) : 0);
 #pragma unroll 1
         for (uint32 k = begin; k < end; k++)
-            sum.sum.add_from_shift(value_of(*place_of<in_t>(t.x, k)));
+            sum.sum.add_from_shift(value_of(*place_of<in_t>(t.x, k + t.skew)));
         return sum.of_elements(end - begin);
     }
 #else
     tile_sum share_of(const tile &t, uint32 begin, uint32 end, uint32 me, uint32 lanes) const {
-        const uint32 from = begin + skew, to = end + skew, high = to / OF_PART, low = (from + OF_PART - 1) / OF_PART;
+        const uint32 skew = skew_of_parts(t), from = begin + skew, to = end + skew;
+        const uint32 high = to / OF_PART, low = (from + OF_PART - 1) / OF_PART;
         const uint32 first = from % OF_PART, rest = (1u << to % OF_PART) - 1;
         const uint32 of_first = (low > high ? rest : first ? ~0u : 0) & ~0u << first;
         tile_sum sum;
@@ -272,7 +274,7 @@ struct tile_sums {
         for (uint32 side = me; side < 2; side += lanes) {
             const uint32 which = side == 0 ? of_first : low > high ? 0 : rest, part = (side == 0 ? from : to) / OF_PART;
             if (which)
-                sum.add(sum_of(t, fold_part_of_tile(t, part, which, skew)));
+                sum.add(sum_of(t, fold_part_of_tile(t, part, which)));
         }
         for_parts(low, high, me, lanes, [&](const tile_part &part, uint32, bool) { sum.add(sum_of(t, part)); });
         return sum;
@@ -350,7 +352,7 @@ inline void add_up_tile(tile_sums &s, const tile &t) {
     tile_lane all = identity_as<tile_lane>();
 #pragma unroll 2
     for (int k = 0; k < MINE; k++) {
-        const tile_lane lane = fold_part_of_tile(t, first + k, ~0u, s.skew);
+        const tile_lane lane = fold_part_of_tile(t, first + k, ~0u);
         s.put(first + k, lane);
         all = combine(all, lane);
     }

@@ -2,55 +2,7 @@
  * or, and variances of narrow integers. A segment is then what is up to its end less what is up to its beginning, so an
  * element costs the same wherever segments begin, and a segment is one thread's. Integers wrap, so nothing is lost. */
 #if HAS_SUMS
-enum { A_VECTOR = 16 / sizeof(in_t), TILE_VECTORS = TILE / A_VECTOR, ITEM_BITS = 8 * sizeof(in_t) };
-
-/* Starts to copy the block's tile as it lies in memory: with what precedes it in its first vector, which every difference
- * leaves out. Returns how many elements precede it, which is none where a result would show how parts lie. Vectors that are not wholly the array's are copied one element at a
- * time. */
-inline uint32 fetch_as_it_lies(const groups_args &p, const tile &t) {
-    const in_t *from = p.x + t.first;
-    if (!is_aligned(from) || HAS_SECOND || (HAS_PARTS && ORDER_SHOWS)) {
-        fetch(t.x, p.x, p.n, t.first, t.count);
-        return 0;
-    }
-    const uint32 skew = (uint32)((uint64)from & 15) / sizeof(in_t), vectors = (skew + t.count + A_VECTOR - 1) / A_VECTOR;
-    const in_t *base = from - skew;
-    if (t.count == TILE && (skew == 0 || (t.first && t.first + TILE + A_VECTOR <= p.n))) {
-        fetch_words<16>(t.x, (const uint8 *)base);
-        if (skew && threadIdx.x == 0)
-            copy_async<16>(t.x + placed(TILE_VECTORS * 16), base + TILE);
-        return skew;
-    }
-#pragma unroll 1
-    for (uint32 v = threadIdx.x; v < vectors; v += BLOCK) {
-        const uint64 at = t.first + v * A_VECTOR; /* of its elements, and 'skew' more */
-        if (at >= skew && at - skew + A_VECTOR <= p.n) {
-            copy_async<16>(t.x + placed(v * 16), base + v * A_VECTOR);
-            continue;
-        }
-#pragma unroll 1
-        for (uint32 k = 0; k < A_VECTOR; k++)
-            if (at + k >= skew && at + k - skew < p.n)
-                *place_of<in_t>(t.x, v * A_VECTOR + k) = base[v * A_VECTOR + k];
-    }
-    return skew;
-}
-
-/* Starts to copy the block's tile. */
-template <class Sums> inline tile begin_tile(const groups_args &p, uint64 number, uint8 *x, uint8 *y, Sums &s) {
-    const uint64 first = number * TILE;
-    const tile t = {first, p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE, x, y, x};
-    const uint32 skew = fetch_as_it_lies(p, t);
-    if (HAS_SECOND)
-        fetch(t.y, p.y, p.n, first, t.count);
-    close_copies();
-    if (threadIdx.x == 0) {
-        s.skew = skew;
-        s.last = 0;
-    }
-    return t;
-}
-
+enum { ITEM_BITS = 8 * sizeof(in_t) };
 #endif
 
 #if DIFFERENCES
@@ -102,11 +54,24 @@ struct tile_sum {
         constexpr uint32 below = sizeof(in_t) == 1 ? 0x7f7f7f7f : 0x7fff7fff;
         return ((word & below) + below | (IS_FLOAT ? 0 : word)) & ~below;
     }
+    /* Of signed bytes. */
+    static uint32 magnitudes_of_bytes(uint32 word) {
+        const uint32 signs = word >> 7 & 0x01010101;
+        return (word ^ signs * 0xff) + signs;
+    }
     template <class T> void add_words(const uint32 *words) {
-        if constexpr (DIFFERENCES == OF_BYTES) {
+        if constexpr (DIFFERENCES == OF_BYTES && PACKS_MAGNITUDES) {
+#pragma unroll
+            for (int w = 0; w < 4; w++)
+                all = (value)add_bytes<uint8>(magnitudes_of_bytes(words[w]), (uint32)all);
+        } else if constexpr (DIFFERENCES == OF_BYTES) {
 #pragma unroll
             for (int w = 0; w < 4; w++)
                 all = (value)add_bytes<T>(words[w], (uint32)all);
+        } else if constexpr (DIFFERENCES == OF_SQUARES) {
+#pragma unroll
+            for (int w = 0; w < 4; w++)
+                all = (value)add_squares_of_bytes<T>(words[w], (uint32)all);
         } else if constexpr ((DIFFERENCES == OF_COUNTS || DIFFERENCES == OF_FLAGS) && sizeof(T) <= 2) {
 #pragma unroll
             for (int w = 0; w < 4; w++)
@@ -148,7 +113,6 @@ struct tile_sums {
     alignas(16) uint32 words[WORDS][PITCH];
     alignas(16) uint8 of_warps[WARPS * sizeof(tile_sum)];
     uint32 last; /* the beginning of the segment that goes on behind the tile */
-    uint32 skew; /* elements in front of the tile's first */
 
     void put(uint32 at, const tile_sum &sum) {
         uint32 bits[WORDS];
@@ -159,7 +123,7 @@ struct tile_sums {
     }
     /* All elements before a position, and those in front of the tile. */
     tile_sum up_to(const tile &t, uint32 position) const {
-        const uint32 at = position + skew, span = at / OF_SPAN;
+        const uint32 at = position + t.skew, span = at / OF_SPAN;
         const int bits = (int)(at % OF_SPAN) * ITEM_BITS;
         uint32 of_span[WORDS];
 #pragma unroll
