@@ -96,6 +96,8 @@ void tally_vulkan_inspect_segments(const tally_vulkan_launch *l, const arguments
     a.tiles = a.marks ? 0 : (uint32_t)cut->tiles;
     const uint64_t items = most(divide_up(vectors, INSPECTED), a.tiles);
     a.refuses_empty = tally_empty_is_error(c);
+    a.listed = l->workspace + cut->listed;
+    a.most_listed = cut->most_listed;
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a,
                           least(divide_up(items, l->plan->device->block), MOST));
     tally_vulkan_then(l);

@@ -45,7 +45,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
     const bool by_segments = fast && segments && !scan;
     const bool few = tally_vulkan_has_few(c->monoid);
     const bool by_teams = by_segments && c->entry;
-    const bool in_two_passes = by_teams && tally_vulkan_has_running(c->monoid); /* long segments alone */
+    const bool always_by_teams = by_teams && tally_vulkan_has_running(c->monoid);
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool all[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
@@ -59,14 +59,14 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_SUM_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_segments,
-        [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped && (!by_segments || in_two_passes),
+        [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped && !by_segments,
         [TALLY_VULKAN_GROUPS_ONCE] = groups_once,
         [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped && !moments,
         [TALLY_VULKAN_GIVE_ROWS] = tally_vulkan_takes_rows(c),
         [TALLY_VULKAN_GIVE_RUNS] = fast && keys && !scan && !moments,
         [TALLY_VULKAN_GIVE_LONG_RUNS] = tally_vulkan_takes_long_runs(c),
-        [TALLY_VULKAN_SEGMENT_TILES] = by_segments && !in_two_passes,
-        [TALLY_VULKAN_JOIN_TILES] = by_segments && !in_two_passes,
+        [TALLY_VULKAN_SEGMENT_TILES] = by_segments && !always_by_teams,
+        [TALLY_VULKAN_JOIN_TILES] = by_segments,
         [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_TALL] = scan && grouping == TALLY_AXIS && moments,
@@ -75,8 +75,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_MOMENT_RUNS] = grouped && !scan && moments,
         [TALLY_VULKAN_SHORT_SEGMENTS] = by_teams && !(in_tiles && plan->device->is_software),
         [TALLY_VULKAN_TILED_SEGMENTS] = by_teams && in_tiles,
-        [TALLY_VULKAN_OPEN_SEGMENTS] = in_two_passes,
-        [TALLY_VULKAN_CLOSE_SEGMENTS] = in_two_passes,
+        [TALLY_VULKAN_LONG_SEGMENTS] = by_teams,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
         [TALLY_VULKAN_CLEAR_TILES] = once || groups_once,
         [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,

@@ -104,6 +104,11 @@ void inspect_segment(wide g) {
         atomicMax(CONTROL.not_empty, ~place);
     } else if (is_long(begin, end)) {
         atomicOr(CONTROL.any_long, 1u);
+        if (is_below(minus(end, begin), p_tile + 1) && p_most_listed != 0) {
+            const uint at = atomicAdd(CONTROL.piece_count, 1u);
+            if (at < p_most_listed) /* there are more only where offsets are bad */
+                store_wide(p_listed, at, g);
+        }
     }
 }
 
@@ -153,6 +158,7 @@ void inspect_segments() {
                 begin = end;
             }
             const wide first = shifted_up(least(plus(v, times(threads, u)), last), 4u - log);
+            is_plain = is_plain || !less(plus(v, times(threads, u)), vectors); /* which are inspected elsewhere */
             for (uint k = 0; k < vector && !is_plain; k++)
                 inspect_segment(plus(first, k));
             if (given(p_marks) && less(plus(v, times(threads, u)), vectors)) {

@@ -127,22 +127,32 @@ acc_t fold_vectors(stretch all, uint part, uint parts) {
 #endif
         next += step;
     }
-#if CHOOSES
-    if (seen > 0) {
-        const uint chosen = part + found * parts;
-        add_vector(total, load_vector(plus(s.x, 16 * chosen)), uvec4(0), plus(s.before, chosen * vector));
-    }
-#endif
     expect(total, vector * UNROLL);
-    if (next < vectors) {
-        const uint left = (vectors - next - 1 >> findMSB(parts)) + 1;
+    const uint left = next < vectors ? (vectors - next - 1 >> findMSB(parts)) + 1 : 0;
+    if (left > 0) {
         load_vectors(plus(s.x, 16 * next), parts, left, x);
+#if CHOOSES
+        UNROLLED for (uint u = 0; u < UNROLL; u++) {
+            const VALUE value = first_of_vector(x[u]);
+            if (u < left && goes_before(value, best)) {
+                best = value;
+                found = seen + u;
+            }
+        }
+#else
         if (TWO_INPUTS)
             load_vectors(plus(s.y, 16 * next), parts, left, y);
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
             if (u < left)
                 add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
+#endif
     }
+#if CHOOSES
+    if (seen + left > 0) {
+        const uint chosen = part + found * parts;
+        add_vector(total, load_vector(plus(s.x, 16 * chosen)), uvec4(0), plus(s.before, chosen * vector));
+    }
+#endif
     expect(total, 2 * vector);
     for (uint k = part; k < all.count - vectors * vector; k += parts) { /* less than two vectors */
         const uint i = k < ahead ? k : k + vectors * vector;

@@ -2,7 +2,8 @@
  * takes neighbouring segments, whose elements lie next to each other, tile by tile. Neighbouring threads load
  * neighbouring vectors, whatever their segment, and store each vector's accumulator in shared memory. There a team of
  * threads, mostly of one, adds up its segment, and loads again those elements that fill no whole vector. The next tile
- * and the offsets of the next segments are loaded meanwhile. */
+ * and the offsets of the next segments are loaded meanwhile. Long segments, and neighbours that are much longer than the
+ * mean, are left to segments.comp. */
 
 #if COMMUTES
 const uint VECTORS_OF_TILE = TILE_SLOTS * BLOCK;
@@ -62,7 +63,7 @@ acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, ui
 
 void tiled_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0 || is_left_to_tiles())
+    if (CONTROL.refused != 0)
         return;
     const uint team = THREAD >> findMSB(p_team), part = THREAD & p_team - 1, log = 4u - IN_LOG;
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
@@ -107,10 +108,9 @@ void tiled_segments() {
         if (!is_last)
             continue;
         const wide first = times(group, p_at_once);
-        const bool is_given = is_short && team < at_most(minus(p_segments, first), p_at_once);
-        if (is_given && vectors == 0)
-            acc = fold_few(s.own_begin, 0, length.x, 0, 0, part);
-        else if (is_given)
+        const bool is_tiled = is_below(minus(s.end, s.begin), p_most_tiled);
+        const bool is_given = is_tiled && is_short && team < at_most(minus(p_segments, first), p_at_once);
+        if (is_given)
             acc = combine(acc, fold_few(minus(s.begin, phase), begin, min(whole << log, end),
                                         min(end_of_whole << log, end), end, part));
         if (p_team > 1)
