@@ -108,7 +108,8 @@ class Vulkan(Gpu):
         beside = Tally(options.tally, options.beside) if options.beside else None
         self.roof = Roof(beside or tally)
         self.wake = Roof(beside).sum(WAKING) if beside else lambda: None
-        self.name = f"beside {options.beside}" if beside else "its own sum of i32 and its copy as roofs"
+        roof = f"the roof is {options.beside}'s" if beside else "its own sum of i32 and its copy are the roofs"
+        self.name = f"{tally.name()}, Vulkan; {roof}"
         if beside: # the CPU has nothing else to do
             self.workers = concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 4))
         # Calls that compute next to nothing, timed in turns with each case: what they take differs from minute to minute.
