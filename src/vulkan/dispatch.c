@@ -74,12 +74,14 @@ void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
     }
     if (!tally_is_scan(c)) /* a carry has the same place */
         a->keys_out = tally_vulkan_address(l->args->keys_out);
-    a->control = l->workspace + l->cut->control;
+    a->control = l->control ? l->control : l->workspace + l->cut->control;
 }
 
 void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups) {
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_CONTROL], groups, 1);
-    tally_vulkan_then(l);
+    if (!l->is_clear) {
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_CONTROL], groups, 1);
+        tally_vulkan_then(l);
+    }
     if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS)
         tally_vulkan_inspect_segments(l, groups);
 }

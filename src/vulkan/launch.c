@@ -271,8 +271,9 @@ static void launch_segments(const tally_vulkan_launch *l) {
         tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->tiles);
     }
     tally_vulkan_then(l);
+    a.outcome = l->outcome;
+    a.next_control = l->next_control;
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_JOIN_TILES], &a, groups_to_join(l));
-    tally_vulkan_tell(l, &a);
 }
 
 void tally_vulkan_launch_all(const tally_vulkan_launch *l) {

@@ -162,6 +162,7 @@ static void unload(tally_gpu_plan *gpu) {
     if (plan->sorted)
         tally_gpu_plan_destroy(plan->sorted);
     tally_vulkan_release(plan->device, &plan->outcome);
+    tally_vulkan_release(plan->device, &plan->controls);
     tally_vulkan_commands_destroy(plan->device, &plan->commands);
 }
 
@@ -239,10 +240,11 @@ static tally_status submit(tally_vulkan_plan *plan, const char *what) {
 }
 
 /* Submits a synchronous run, waits and reads its findings. */
-static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, bool has_findings) {
+static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, bool has_findings, bool *has_ended) {
     const tally_vulkan_control *control = plan->outcome.host;
     tally_gpu_findings findings = {0};
     tally_status status = submit(plan, "running a plan");
+    *has_ended = status == TALLY_OK;
     if (status != TALLY_OK)
         return status;
     if (has_findings && plan->sorted)
@@ -297,10 +299,17 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     if (status == TALLY_OK && has_findings && !plan->outcome.buffer)
         status = tally_vulkan_allocate_shared(plan->device, 2 * sizeof(tally_vulkan_control),
                                               "allocating memory for a run's outcome", &plan->outcome);
+    const bool has_controls =
+        !r->stream && (shape_cut.path == TALLY_VULKAN_BY_SEGMENTS || shape_cut.path == TALLY_VULKAN_IN_TILES);
+    if (status == TALLY_OK && has_controls && !plan->controls.buffer)
+        status = tally_vulkan_allocate(plan->device, 2 * sizeof(tally_vulkan_control),
+                                       "allocating memory for what a run finds", &plan->controls);
     if (status == TALLY_OK && !r->stream)
         status = begin(plan);
     if (status != TALLY_OK)
         return status;
+    const VkDeviceAddress controls = has_controls ? plan->controls.address : 0,
+                          second = controls ? controls + sizeof(tally_vulkan_control) : 0;
     const tally_vulkan_launch launch = {.plan = plan,
                                         .args = r->args,
                                         .cut = &shape_cut,
@@ -309,12 +318,24 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
                                         .count = extra ? extra->count : 0,
                                         .runs = extra && tally_counts_runs(c) ? extra->runs : 0,
                                         .outcome = has_findings ? plan->outcome.address : 0,
+                                        .control = plan->next_control ? second : controls,
+                                        .next_control = plan->next_control ? controls : second,
+                                        .is_clear = has_controls && plan->next_is_clear,
                                         .buffer = r->stream ? (VkCommandBuffer)r->stream : plan->commands.buffer};
     if (shape_cut.path == TALLY_VULKAN_BY_LABELS)
         tally_vulkan_labels_launch(&launch);
     else
         tally_vulkan_launch_all(&launch);
-    return r->stream ? TALLY_OK : conclude(plan, r->args, has_findings);
+    if (r->stream)
+        return TALLY_OK;
+    plan->next_is_clear &= !has_controls; /* until the run has ended */
+    bool has_ended = false;
+    status = conclude(plan, r->args, has_findings, &has_ended);
+    if (has_controls && has_ended) {
+        plan->next_control = !plan->next_control;
+        plan->next_is_clear = true;
+    }
+    return status;
 }
 
 /* ---- pieces ---- */

@@ -28,13 +28,15 @@ void store_wide(address array, uint i, wide value) {
     store_bits(plus(array, times(i, 8)), 3, value);
 }
 
+void clear_block(address control) {
+    control_block(control).runs = wide(0);
+    control_block(control).not_bad = control_block(control).not_empty = control_block(control).refused = 0;
+    control_block(control).any_long = control_block(control).any_crowded = control_block(control).piece_count = 0;
+}
 void clear_control() {
     begin_kernel();
-    if (group_number() == 0 && THREAD == 0) {
-        CONTROL.runs = wide(0);
-        CONTROL.not_bad = CONTROL.not_empty = CONTROL.refused = 0;
-        CONTROL.any_long = CONTROL.any_crowded = CONTROL.piece_count = 0;
-    }
+    if (group_number() == 0 && THREAD == 0)
+        clear_block(p_control);
 }
 
 void clear_tiles() {
@@ -185,13 +187,15 @@ void inspect_segments() {
 }
 
 /* Copies the findings to where the host, or the caller's kernels, can read them. */
+void tell_findings(address to) {
+    control_block(to).not_bad = CONTROL.not_bad;
+    control_block(to).not_empty = CONTROL.not_empty;
+    control_block(to).refused = CONTROL.refused;
+}
 void report() {
     begin_kernel();
     if (group_number() == 0 && THREAD == 0)
         control_block(p.out_at).runs = CONTROL.runs;
-    if (group_number() == 0 && THREAD == 0 && p_only_runs == 0) {
-        control_block(p.out_at).not_bad = CONTROL.not_bad;
-        control_block(p.out_at).not_empty = CONTROL.not_empty;
-        control_block(p.out_at).refused = CONTROL.refused;
-    }
+    if (group_number() == 0 && THREAD == 0 && p_only_runs == 0)
+        tell_findings(p.out_at);
 }

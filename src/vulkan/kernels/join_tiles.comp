@@ -64,8 +64,15 @@ void give_empty_segments() {
     }
 }
 
+/* This is the last kernel of a run, so it also tells the findings, and clears the control block of the next run. */
 void join_tiles() {
     begin_kernel();
+    if (group_number() == 0 && THREAD == 0) {
+        if (given(p_outcome))
+            tell_findings(p_outcome);
+        if (given(p_next_control))
+            clear_block(p_next_control);
+    }
     if (CONTROL.refused != 0 || p_most_short != 0 && CONTROL.any_long == 0)
         return;
     if (CONTROL.any_crowded != 0)

@@ -7,6 +7,12 @@
 
 #if COMMUTES
 const uint VECTORS_OF_TILE = TILE_SLOTS * BLOCK;
+/* Slots, or elements, that a thread loads before it adds any: one after the other they would take 40 cycles each. */
+#if IS_LONG
+const uint AT_ONCE = 1;
+#else
+const uint AT_ONCE = 8;
+#endif
 
 /* A workgroup's segments, and the segment of a team of its threads. */
 struct some_segments {
@@ -54,9 +60,18 @@ void load_tile_vectors(address array, some_segments s, uint at, out uvec4 x[TILE
 acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, uint part) {
     const uint count = end - begin, all = count + (end_of_more - more);
     lane_t lane = lane_identity();
-    for (uint k = part; k < all; k += p_team) {
-        const wide i = plus(place, k < count ? begin + k : more + (k - count));
-        lane = added(lane, lift_bits(load_bits(element_at(p.x, i), IN_LOG), load_partner(element_at(p.y, i)), i));
+    const uint each = min(AT_ONCE, (32u >> IN_LOG) - 2u);
+    for (uint k = part; k < all; k += each * p_team) {
+        uvec2 x[AT_ONCE], y[AT_ONCE];
+        UNROLLED for (uint u = 0; u < each; u++) { /* all are loaded, as loads must not wait for questions */
+            const uint here = min(k + u * p_team, all - 1);
+            const wide i = plus(place, here < count ? begin + here : more + (here - count));
+            x[u] = load_bits(element_at(p.x, i), IN_LOG);
+            y[u] = load_partner(element_at(p.y, i));
+        }
+        UNROLLED for (uint u = 0; u < each; u++)
+            if (k + u * p_team < all)
+                lane = added(lane, lift_bits(x[u], y[u], wide(0)));
     }
     return widen(lane);
 }
@@ -101,8 +116,13 @@ void tiled_segments() {
             const uint each = end_of_whole - whole + p_team - 1 >> findMSB(p_team);
             const uint own = min(whole + part * each, end_of_whole), end_of_own = min(own + each, end_of_whole);
             const uint end_here = min(end_of_own, at + VECTORS_OF_TILE);
-            for (uint v = max(own, at); v < end_here; v++)
-                acc = combine(acc, tile_slots[spread(v - at)]);
+            for (uint v = max(own, at); v < end_here; v += AT_ONCE) {
+                acc_t some[AT_ONCE];
+                UNROLLED for (uint u = 0; u < AT_ONCE; u++)
+                    some[u] = tile_slots[spread(min(v + u, end_here - 1) - at)];
+                UNROLLED for (uint u = 0; u < AT_ONCE; u++)
+                    acc = combine(acc, chosen(v + u < end_here, some[u], identity()));
+            }
         }
         at = then_at;
         if (!is_last)
