@@ -231,6 +231,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
 }
 
 static void launch_teams(const tally_vulkan_launch *l, const arguments *segments) {
+    enum { TEAM_GROUPS = 2112 /* workgroups at least that share the segments evenly, if there are as many; not tuned */ };
     const tally_vulkan_cut *cut = l->cut;
     arguments a = *segments;
     a.at_once = cut->at_once;
@@ -238,7 +239,8 @@ static void launch_teams(const tally_vulkan_launch *l, const arguments *segments
     if (cut->at_once)
         tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_TILED_SEGMENTS], &a, cut->scan_groups);
     else
-        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_SEGMENTS], &a,
+                              divide_up(cut->panels, most(1, cut->panels / TEAM_GROUPS)));
 }
 
 /* Workgroups of join_tiles(): a thread a tile, or, where most segments are empty, as many as fill the device with

@@ -26,7 +26,7 @@ enum {
     LEAST_ROW = 16,  /* unless fewer threads than this would share it */
     LEAST_ROWS = 16, /* of a workgroup of short_rows.comp. 256 f32: 0.92, 0.76 by reduce.comp; longer ones: not tried */
     LONGEST_ROW = 128,      /* vectors of a segment that a thread of its team takes */
-    LONGEST_TILED = 512,    /* the same in tiled_segments.comp */
+    LONGEST_TILED = 256,    /* the same in tiled_segments.comp; not tuned */
     TILES = 8,              /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
     MOST_TILES = 16,        /* where lengths differ; not tuned */
     PART_CHUNKS = 2112,     /* that segments longer than one are cut into, */

@@ -80,12 +80,18 @@ wide search_by_fours(wide bound, bool greater) {
     return low;
 }
 
-/* As offset_at(), where offsets are aligned, for kernels with many of them. */
-wide inspected_offset(wide e) {
+/* As offset_at(), where offsets are aligned, for kernels with many of them. The bits alone are for loads ahead, since a
+ * thread waits for what it extends. */
+uvec2 bits_of_offset(wide e) {
     const uint log = log_bytes(INDEX);
-    if (!is_aligned(p_offsets, log))
-        return offset_at(e);
-    return extend(load_aligned(plus(p_offsets, shifted_up(e, log)), log), INDEX);
+    const address at = plus(p_offsets, shifted_up(e, log));
+    return is_aligned(p_offsets, log) ? load_aligned(at, log) : load_bits(at, log);
+}
+wide offset_of_bits(uvec2 bits) {
+    return extend(bits, INDEX);
+}
+wide inspected_offset(wide e) {
+    return offset_of_bits(bits_of_offset(e));
 }
 
 /* What may be said of a segment; of the last offset, which has no end, 'end' is the same. */

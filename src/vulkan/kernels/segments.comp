@@ -3,16 +3,24 @@
  * of the input, what it has in each chunk, as a chunk has two such parts at most. join_tiles.comp joins these parts. */
 
 #if COMMUTES
+wide segment_of_team(uint group, uint teams_log) {
+    return plus(shifted_up(wide_of(group), teams_log), THREAD >> findMSB(p_team));
+}
+/* The offsets of the next segments are loaded ahead. */
 void short_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0)
-        return;
     const uint part = THREAD & p_team - 1;
     const uint teams_log = uint(findMSB(BLOCK) - findMSB(p_team));
+    wide g = segment_of_team(group_number(), teams_log);
+    uvec2 begin_bits = bits_of_offset(least(g, p_segments)), end_bits = bits_of_offset(least(plus(g, 1u), p_segments));
+    if (CONTROL.refused != 0)
+        return;
     for (uint group = group_number(); group < p.panels; group += group_count()) {
-        const wide g = plus(shifted_up(wide_of(group), teams_log), THREAD >> findMSB(p_team));
         const bool is_there = less(g, p_segments);
-        const wide begin = is_there ? offset_at(g) : wide(0), end = is_there ? offset_at(plus(g, 1u)) : begin;
+        const wide begin = offset_of_bits(begin_bits), end = offset_of_bits(end_bits);
+        const wide then = segment_of_team(group + group_count(), teams_log);
+        begin_bits = bits_of_offset(least(then, p_segments));
+        end_bits = bits_of_offset(least(plus(then, 1u), p_segments));
         const bool is_short = is_there && is_below(minus(end, begin), p_most_short + 1);
         acc_t acc = identity();
         if (is_short)
@@ -20,6 +28,7 @@ void short_segments() {
         acc = fold_block(acc, 1, p_team);
         if (is_short && part == 0)
             store_result(p.out_at, g, lower(acc, minus(end, begin), begin));
+        g = then;
     }
 }
 

@@ -19,11 +19,19 @@ struct some_segments {
     wide begin, end; /* elements of all */
     wide own_begin, own_end;
 };
-some_segments segments_of(uint group, uint team) {
+struct bits_of_segments { /* as they are in memory */
+    uvec2 begin, end, own_begin, own_end;
+};
+bits_of_segments load_segments(uint group, uint team) {
     const wide first = least(times(group, p_at_once), p_segments);
     const uint count = group < p.panels ? at_most(minus(p_segments, first), p_at_once) : 0;
-    return some_segments(offset_at(first), offset_at(plus(first, count)), offset_at(plus(first, min(team, count))),
-                         offset_at(plus(first, min(team + 1, count))));
+    return bits_of_segments(bits_of_offset(first), bits_of_offset(plus(first, count)),
+                            bits_of_offset(plus(first, min(team, count))),
+                            bits_of_offset(plus(first, min(team + 1, count))));
+}
+some_segments segments_of(bits_of_segments s) {
+    return some_segments(offset_of_bits(s.begin), offset_of_bits(s.end), offset_of_bits(s.own_begin),
+                         offset_of_bits(s.own_end));
 }
 
 /* Elements of the first vector that lie before the first segment, so that vectors are aligned. If elements are not
@@ -78,11 +86,13 @@ acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, ui
 
 void tiled_segments() {
     begin_kernel();
+    const uint team = THREAD >> findMSB(p_team), part = THREAD & p_team - 1, log = 4u - IN_LOG;
+    bits_of_segments first_bits = load_segments(group_number(), team),
+                     bits = load_segments(group_number() + group_count(), team);
     if (CONTROL.refused != 0)
         return;
-    const uint team = THREAD >> findMSB(p_team), part = THREAD & p_team - 1, log = 4u - IN_LOG;
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
-    some_segments s = segments_of(group_number(), team), next = segments_of(group_number() + group_count(), team);
+    some_segments s = segments_of(first_bits), next = segments_of(bits);
     acc_t acc = identity();
     uint at = 0; /* vector of the tile that is in x and y */
     load_tile_vectors(p.x, s, 0, x);
@@ -106,6 +116,8 @@ void tiled_segments() {
         load_tile_vectors(p.x, then, then_at, x);
         if (TWO_INPUTS)
             load_tile_vectors(p.y, then, then_at, y);
+        if (is_last) /* the offsets of the group after the next one */
+            bits = load_segments(group + 2 * group_count(), team);
         /* from the first vector on: elements, and whole vectors */
         const uint phase = phase_of(s);
         const uint begin = minus(s.own_begin, s.begin).x + phase, end = minus(s.own_end, s.begin).x + phase;
@@ -140,7 +152,7 @@ void tiled_segments() {
         acc = identity();
         s = next;
         group += group_count();
-        next = segments_of(group + group_count(), team);
+        next = segments_of(bits);
     }
 }
 #else
