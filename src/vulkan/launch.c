@@ -231,7 +231,9 @@ static void launch_groups(const tally_vulkan_launch *l) {
 }
 
 static void launch_teams(const tally_vulkan_launch *l, const arguments *segments) {
-    enum { TEAM_GROUPS = 2112 /* workgroups at least that share the segments evenly, if there are as many; not tuned */ };
+    enum {
+        TEAM_GROUPS = 2112 /* workgroups at least that share the segments evenly, if there are as many; not tuned */
+    };
     const tally_vulkan_cut *cut = l->cut;
     arguments a = *segments;
     a.at_once = cut->at_once;

@@ -475,7 +475,8 @@ static void cut_teams(const tally_vulkan_device *device, uint32_t block, const t
     cut->too_many = cut->panels > MOST_GROUPS;
 }
 
-/* Tiles, or teams and, for long segments, chunks. Either leave two accumulators each, and one has the end of the input. */
+/* Tiles, or teams and, for long segments, chunks. Either leave two accumulators each, and one has the end of the input.
+ */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                          tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const uint64_t mean = divide_up(cut->extent, most(1, shape->groups));
@@ -485,8 +486,8 @@ static void cut_segments(const tally_vulkan_device *device, uint32_t block, cons
         cut_teams(device, block, c, slot, shape->groups, mean, cut);
         const uint64_t wanted = most(LEAST_PART / c->in_bytes, divide_up(cut->extent, PART_CHUNKS));
         cut->chunk = power_of_two(wanted, TALLY_VULKAN_MOST_CHUNK);
-        if (cut->width < cut->chunk)
-            cut->most_listed = (uint32_t)least(cut->extent / (cut->width + 1), UINT32_MAX);
+        cut->width = (uint32_t)least(cut->width, cut->chunk);
+        cut->most_listed = (uint32_t)least(cut->extent / (cut->width + 1), UINT32_MAX);
         cut->listed = tally_vulkan_place(cut, cut->most_listed * sizeof(uint64_t));
     } else {
         cut->path = TALLY_VULKAN_IN_TILES;

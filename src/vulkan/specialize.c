@@ -10,20 +10,15 @@
 enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce", "short_rows", "slabs", "tall_slabs",
-    "few_rows", "narrow_columns", "spine", "scan_rows",
-    "scan_once", "scan_columns", "sum_columns", "fold_groups",
-    "spine_of_groups", "groups_once", "give_groups", "give_rows",
-    "give_runs", "give_long_runs", "segment_tiles", "join_tiles",
-    "moment_rows", "moment_columns", "moment_slabs", "moment_tall",
-    "moment_groups", "moment_runs", "short_segments", "tiled_segments",
-    "long_segments", "clear_control", "clear_tiles", "inspect_segments",
-    "report", "count_digits", "place_digits", "sort_by_digit",
-    "pack_sorted", "find_groups", "find_indices", "exact_rows",
-    "exact_merge", "exact_segments", "exact_pieces", "exact_join",
-    "count_heads", "rank_heads", "exact_runs", "sum_chunks",
-    "scan_sums", "give_prefixes", "find_window", "mark_heads",
-    "check_window", "scan_in_window"};
+    "reduce",          "short_rows",       "slabs",          "tall_slabs",     "few_rows",      "narrow_columns",
+    "spine",           "scan_rows",        "scan_once",      "scan_columns",   "sum_columns",   "fold_groups",
+    "spine_of_groups", "groups_once",      "give_groups",    "give_rows",      "give_runs",     "give_long_runs",
+    "segment_tiles",   "join_tiles",       "moment_rows",    "moment_columns", "moment_slabs",  "moment_tall",
+    "moment_groups",   "moment_runs",      "short_segments", "tiled_segments", "long_segments", "clear_control",
+    "clear_tiles",     "inspect_segments", "report",         "count_digits",   "place_digits",  "sort_by_digit",
+    "pack_sorted",     "find_groups",      "find_indices",   "exact_rows",     "exact_merge",   "exact_segments",
+    "exact_pieces",    "exact_join",       "count_heads",    "rank_heads",     "exact_runs",    "sum_chunks",
+    "scan_sums",       "give_prefixes",    "find_window",    "mark_heads",     "check_window",  "scan_in_window"};
 
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;

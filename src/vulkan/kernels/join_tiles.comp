@@ -15,9 +15,9 @@ acc_t tail_of(uint tile) {
     return read_slot(p.slots, plus(times(tile, 2u), 1u));
 }
 
-/* Whether teams leave a segment, which is not in one chunk, to chunks. */
+/* Whether a segment is longer than a chunk, so that workgroups fold its parts, and neither teams nor one workgroup all. */
 bool spans_chunks(wide begin, wide end) {
-    return !is_below(minus(end, begin), max(p_most_short, p.chunk) + 1);
+    return !is_below(minus(end, begin), p.chunk + 1);
 }
 
 const uint MOST_ALONE = 32; /* tiles that one thread joins; not tuned */
