@@ -16,7 +16,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, group_tiles.comp, runs.comp */
     TALLY_VULKAN_BY_SEGMENTS,   /* tiled_segments.comp, segments.comp */
-    TALLY_VULKAN_IN_TILES,      /* segment_tiles.comp, or, if no segment is long, these */
+    TALLY_VULKAN_IN_TILES,      /* segment_tiles.comp */
     TALLY_VULKAN_BY_LABELS,     /* labels.comp, then by segments */
     TALLY_VULKAN_EXACTLY,       /* exact.comp */
     TALLY_VULKAN_PREFIXES       /* exact_scan.comp */
@@ -36,6 +36,7 @@ typedef struct tally_vulkan_cut {
     uint64_t scan_groups;              /* workgroups of a scan's last pass, or of short rows, slabs or segments */
     uint64_t rows_a_chunk, row_chunks; /* of give_rows() of group_tiles.comp; 0: not taken */
     uint32_t at_once, most_tiled;      /* as tiled_segments.comp has them; 0: not taken */
+    uint32_t most_listed;              /* segments that workgroups of segments.comp take whole */
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */
     uint64_t head_words;              /* of groups_once.comp, by segments: a bit for each element */
@@ -51,7 +52,7 @@ typedef struct tally_vulkan_cut {
     uint64_t tile, tiles; /* BY_GROUPS: elements a tile; ALONG_ROWS: whole tiles of scan_once.comp, or none */
 
     /* byte offsets in the workspace; 'places' are scan_once.comp's words, 'control' the accumulator of its tiles */
-    size_t slots, control, places, ranks, pieces, heads;
+    size_t slots, control, places, ranks, pieces, heads, listed;
     struct {
         uint32_t passes;
         size_t digits;    /* their counts */

@@ -74,12 +74,14 @@ void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
     }
     if (!tally_is_scan(c)) /* a carry has the same place */
         a->keys_out = tally_vulkan_address(l->args->keys_out);
-    a->control = l->workspace + l->cut->control;
+    a->control = l->control ? l->control : l->workspace + l->cut->control;
 }
 
 void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups) {
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_CONTROL], groups, 1);
-    tally_vulkan_then(l);
+    if (!l->is_clear) {
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_CONTROL], groups, 1);
+        tally_vulkan_then(l);
+    }
     if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS)
         tally_vulkan_inspect_segments(l, groups);
 }
@@ -96,6 +98,8 @@ void tally_vulkan_inspect_segments(const tally_vulkan_launch *l, const arguments
     a.tiles = a.marks ? 0 : (uint32_t)cut->tiles;
     const uint64_t items = most(divide_up(vectors, INSPECTED), a.tiles);
     a.refuses_empty = tally_empty_is_error(c);
+    a.listed = l->workspace + cut->listed;
+    a.most_listed = cut->most_listed;
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a,
                           least(divide_up(items, l->plan->device->block), MOST));
     tally_vulkan_then(l);

@@ -12,9 +12,11 @@ typedef struct tally_vulkan_launch {
     const tally_vulkan_cut *cut;
     VkDeviceAddress workspace;
     tally_gpu_pieces pieces;
-    VkDeviceAddress count;   /* where the number of elements lies, or 0 */
-    VkDeviceAddress outcome; /* receives a tally_vulkan_control, or 0 */
-    VkDeviceAddress runs;    /* receives the number of runs of keys alone, or 0 */
+    VkDeviceAddress count;                 /* where the number of elements lies, or 0 */
+    VkDeviceAddress outcome;               /* receives a tally_vulkan_control, or 0 */
+    VkDeviceAddress runs;                  /* receives the number of runs of keys alone, or 0 */
+    VkDeviceAddress control, next_control; /* control blocks of this run and the next; 0: in the workspace */
+    bool is_clear;                         /* the run before has cleared 'control' */
     VkCommandBuffer buffer;
 } tally_vulkan_launch;
 

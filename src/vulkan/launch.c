@@ -231,6 +231,9 @@ static void launch_groups(const tally_vulkan_launch *l) {
 }
 
 static void launch_teams(const tally_vulkan_launch *l, const arguments *segments) {
+    enum {
+        TEAM_GROUPS = 2112 /* workgroups at least that share the segments evenly, if there are as many; not tuned */
+    };
     const tally_vulkan_cut *cut = l->cut;
     arguments a = *segments;
     a.at_once = cut->at_once;
@@ -238,24 +241,8 @@ static void launch_teams(const tally_vulkan_launch *l, const arguments *segments
     if (cut->at_once)
         tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_TILED_SEGMENTS], &a, cut->scan_groups);
     else
-        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
-}
-
-static void launch_segments(const tally_vulkan_launch *l) {
-    const tally_vulkan_cut *cut = l->cut;
-    const VkPipeline *k = l->plan->kernels;
-    arguments a = tally_vulkan_arguments_of(l);
-    tally_vulkan_group_arguments(l, &a);
-    a.places = l->workspace + cut->places;
-    a.slots = l->workspace + cut->slots;
-    tally_vulkan_inspect(l, &a);
-    launch_teams(l, &a);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_OPEN_SEGMENTS], &a, cut->chunks);
-    tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
-    tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLOSE_SEGMENTS], &a, cut->chunks);
-    tally_vulkan_tell(l, &a);
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_SEGMENTS], &a,
+                              divide_up(cut->panels, most(1, cut->panels / TEAM_GROUPS)));
 }
 
 /* Workgroups of join_tiles(): a thread a tile, or, where most segments are empty, as many as fill the device with
@@ -268,20 +255,29 @@ static uint64_t groups_to_join(const tally_vulkan_launch *l) {
     return most(divide_up(l->cut->tiles, block), least(filled, MOST));
 }
 
-static void launch_segment_tiles(const tally_vulkan_launch *l) {
-    enum { MOST = 8192 /* workgroups, which have nothing to do if no segment is long; not tuned */ };
+static void launch_segments(const tally_vulkan_launch *l) {
+    enum { MOST = 2112 /* workgroups, which have nothing to do if no segment is long; not tuned */ };
     const tally_vulkan_cut *cut = l->cut;
+    const bool by_teams = cut->path == TALLY_VULKAN_BY_SEGMENTS;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
     a.places = l->workspace + cut->places;
     a.slots = l->workspace + cut->slots;
     tally_vulkan_inspect(l, &a);
-    if (cut->width)
+    if (by_teams) {
         launch_teams(l, &a);
-    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->width ? least(cut->tiles, MOST) : cut->tiles);
+        a.at_once = cut->at_once;
+        a.most_tiled = cut->most_tiled;
+        a.listed = l->workspace + cut->listed;
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_LONG_SEGMENTS], &a,
+                              least(2 * cut->chunks + cut->most_listed, MOST));
+    } else {
+        tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->tiles);
+    }
     tally_vulkan_then(l);
+    a.outcome = l->outcome;
+    a.next_control = l->next_control;
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_JOIN_TILES], &a, groups_to_join(l));
-    tally_vulkan_tell(l, &a);
 }
 
 void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
@@ -311,12 +307,9 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
             launch_groups(l);
         break;
     case TALLY_VULKAN_BY_SEGMENTS:
-        tally_vulkan_then(l);
-        launch_segments(l);
-        break;
     case TALLY_VULKAN_IN_TILES:
         tally_vulkan_then(l);
-        launch_segment_tiles(l);
+        launch_segments(l);
         break;
     case TALLY_VULKAN_EXACTLY:
         tally_vulkan_then(l);

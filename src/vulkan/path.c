@@ -26,9 +26,11 @@ enum {
     LEAST_ROW = 16,  /* unless fewer threads than this would share it */
     LEAST_ROWS = 16, /* of a workgroup of short_rows.comp. 256 f32: 0.92, 0.76 by reduce.comp; longer ones: not tried */
     LONGEST_ROW = 128,      /* vectors of a segment that a thread of its team takes */
-    LONGEST_TILED = 512,    /* the same in tiled_segments.comp */
+    LONGEST_TILED = 256,    /* the same in tiled_segments.comp; not tuned */
     TILES = 8,              /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
-    MOST_TILES = 64,        /* where lengths differ */
+    MOST_TILES = 16,        /* where lengths differ; not tuned */
+    PART_CHUNKS = 2112,     /* that segments longer than one are cut into, */
+    LEAST_PART = 1 << 16,   /* and their bytes; not tuned */
     CELLS = 8,              /* a thread's in slabs.comp */
     WIDE_ROW = 256,         /* bytes, */
     SECTOR = 32,            /* and of scans with places: argmax down 8 columns of u32 375 us, in tiles 470 */
@@ -473,26 +475,26 @@ static void cut_teams(const tally_vulkan_device *device, uint32_t block, const t
     cut->too_many = cut->panels > MOST_GROUPS;
 }
 
-/* Teams, and chunks for long segments, or tiles if one is long. Tiles leave two accumulators each, and one has the end
- * of the input. */
+/* Tiles, or teams and, for long segments, chunks. Either leave two accumulators each, and one has the end of the input.
+ */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                          tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const uint64_t mean = divide_up(cut->extent, most(1, shape->groups));
     const bool is_running = c->entry && tally_vulkan_has_running(c->monoid);
-    if (c->entry && (is_running || mean * c->in_bytes > SHORTEST_MEAN))
-        cut_teams(device, block, c, slot, shape->groups, mean, cut);
-    if (is_running) {
-        const bool too_many = cut->too_many;
+    if (c->entry && (is_running || mean * c->in_bytes > SHORTEST_MEAN)) {
         cut->path = TALLY_VULKAN_BY_SEGMENTS;
-        cut_tiles((uint64_t)block * UNROLL * (16 / c->in_bytes), 1, c, slot, cut);
-        cut->tile = cut->chunk; /* segments.comp asks for chunks' first segments */
-        cut->tiles = cut->chunks;
-        cut->too_many |= too_many;
-        return;
+        cut_teams(device, block, c, slot, shape->groups, mean, cut);
+        const uint64_t wanted = most(LEAST_PART / c->in_bytes, divide_up(cut->extent, PART_CHUNKS));
+        cut->chunk = power_of_two(wanted, TALLY_VULKAN_MOST_CHUNK);
+        cut->width = (uint32_t)least(cut->width, cut->chunk);
+        cut->most_listed = (uint32_t)least(cut->extent / (cut->width + 1), UINT32_MAX);
+        cut->listed = tally_vulkan_place(cut, cut->most_listed * sizeof(uint64_t));
+    } else {
+        cut->path = TALLY_VULKAN_IN_TILES;
+        cut->chunk = group_tile(device, tally_vulkan_block_of_segments(block), c, slot);
     }
-    cut->path = TALLY_VULKAN_IN_TILES;
-    cut->tile = cut->chunk = group_tile(device, tally_vulkan_block_of_segments(block), c, slot);
-    cut->tiles = cut->chunks = cut->extent / cut->tile + 1;
+    cut->tile = cut->chunk;
+    cut->tiles = cut->chunks = cut->extent / cut->chunk + 1;
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->slots = tally_vulkan_place(cut, 2 * cut->tiles * slot.bytes);
     cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));

@@ -345,6 +345,7 @@ static bool keeps_memory_of(const tally_vulkan_module *module, tally_vulkan_kern
     const bool takes_parts = has_parts && kernel >= TALLY_VULKAN_GIVE_GROUPS && kernel <= TALLY_VULKAN_SEGMENT_TILES;
     return !takes_parts && (kernel < TALLY_VULKAN_SLABS || kernel > TALLY_VULKAN_NARROW_COLUMNS) &&
            kernel != TALLY_VULKAN_GIVE_LONG_RUNS && kernel != TALLY_VULKAN_JOIN_TILES &&
+           kernel != TALLY_VULKAN_LONG_SEGMENTS &&
            (kernel < TALLY_VULKAN_COUNT_DIGITS || kernel >= TALLY_VULKAN_EXACT_ROWS);
 }
 

@@ -45,7 +45,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
     const bool by_segments = fast && segments && !scan;
     const bool few = tally_vulkan_has_few(c->monoid);
     const bool by_teams = by_segments && c->entry;
-    const bool in_two_passes = by_teams && tally_vulkan_has_running(c->monoid); /* long segments alone */
+    const bool always_by_teams = by_teams && tally_vulkan_has_running(c->monoid);
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool all[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
@@ -59,14 +59,14 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_SUM_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_segments,
-        [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped && (!by_segments || in_two_passes),
+        [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped && !by_segments,
         [TALLY_VULKAN_GROUPS_ONCE] = groups_once,
         [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped && !moments,
         [TALLY_VULKAN_GIVE_ROWS] = tally_vulkan_takes_rows(c),
         [TALLY_VULKAN_GIVE_RUNS] = fast && keys && !scan && !moments,
         [TALLY_VULKAN_GIVE_LONG_RUNS] = tally_vulkan_takes_long_runs(c),
-        [TALLY_VULKAN_SEGMENT_TILES] = by_segments && !in_two_passes,
-        [TALLY_VULKAN_JOIN_TILES] = by_segments && !in_two_passes,
+        [TALLY_VULKAN_SEGMENT_TILES] = by_segments && !always_by_teams,
+        [TALLY_VULKAN_JOIN_TILES] = by_segments,
         [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_TALL] = scan && grouping == TALLY_AXIS && moments,
@@ -75,8 +75,7 @@ static void list_needed(const tally_vulkan_plan *plan, bool needed[TALLY_VULKAN_
         [TALLY_VULKAN_MOMENT_RUNS] = grouped && !scan && moments,
         [TALLY_VULKAN_SHORT_SEGMENTS] = by_teams && !(in_tiles && plan->device->is_software),
         [TALLY_VULKAN_TILED_SEGMENTS] = by_teams && in_tiles,
-        [TALLY_VULKAN_OPEN_SEGMENTS] = in_two_passes,
-        [TALLY_VULKAN_CLOSE_SEGMENTS] = in_two_passes,
+        [TALLY_VULKAN_LONG_SEGMENTS] = by_teams,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
         [TALLY_VULKAN_CLEAR_TILES] = once || groups_once,
         [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,
@@ -163,6 +162,7 @@ static void unload(tally_gpu_plan *gpu) {
     if (plan->sorted)
         tally_gpu_plan_destroy(plan->sorted);
     tally_vulkan_release(plan->device, &plan->outcome);
+    tally_vulkan_release(plan->device, &plan->controls);
     tally_vulkan_commands_destroy(plan->device, &plan->commands);
 }
 
@@ -240,10 +240,11 @@ static tally_status submit(tally_vulkan_plan *plan, const char *what) {
 }
 
 /* Submits a synchronous run, waits and reads its findings. */
-static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, bool has_findings) {
+static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, bool has_findings, bool *has_ended) {
     const tally_vulkan_control *control = plan->outcome.host;
     tally_gpu_findings findings = {0};
     tally_status status = submit(plan, "running a plan");
+    *has_ended = status == TALLY_OK;
     if (status != TALLY_OK)
         return status;
     if (has_findings && plan->sorted)
@@ -298,10 +299,17 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     if (status == TALLY_OK && has_findings && !plan->outcome.buffer)
         status = tally_vulkan_allocate_shared(plan->device, 2 * sizeof(tally_vulkan_control),
                                               "allocating memory for a run's outcome", &plan->outcome);
+    const bool has_controls =
+        !r->stream && (shape_cut.path == TALLY_VULKAN_BY_SEGMENTS || shape_cut.path == TALLY_VULKAN_IN_TILES);
+    if (status == TALLY_OK && has_controls && !plan->controls.buffer)
+        status = tally_vulkan_allocate(plan->device, 2 * sizeof(tally_vulkan_control),
+                                       "allocating memory for what a run finds", &plan->controls);
     if (status == TALLY_OK && !r->stream)
         status = begin(plan);
     if (status != TALLY_OK)
         return status;
+    const VkDeviceAddress controls = has_controls ? plan->controls.address : 0,
+                          second = controls ? controls + sizeof(tally_vulkan_control) : 0;
     const tally_vulkan_launch launch = {.plan = plan,
                                         .args = r->args,
                                         .cut = &shape_cut,
@@ -310,12 +318,24 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
                                         .count = extra ? extra->count : 0,
                                         .runs = extra && tally_counts_runs(c) ? extra->runs : 0,
                                         .outcome = has_findings ? plan->outcome.address : 0,
+                                        .control = plan->next_control ? second : controls,
+                                        .next_control = plan->next_control ? controls : second,
+                                        .is_clear = has_controls && plan->next_is_clear,
                                         .buffer = r->stream ? (VkCommandBuffer)r->stream : plan->commands.buffer};
     if (shape_cut.path == TALLY_VULKAN_BY_LABELS)
         tally_vulkan_labels_launch(&launch);
     else
         tally_vulkan_launch_all(&launch);
-    return r->stream ? TALLY_OK : conclude(plan, r->args, has_findings);
+    if (r->stream)
+        return TALLY_OK;
+    plan->next_is_clear &= !has_controls; /* until the run has ended */
+    bool has_ended = false;
+    status = conclude(plan, r->args, has_findings, &has_ended);
+    if (has_controls && has_ended) {
+        plan->next_control = !plan->next_control;
+        plan->next_is_clear = true;
+    }
+    return status;
 }
 
 /* ---- pieces ---- */

@@ -22,6 +22,10 @@ typedef struct tally_vulkan_plan {
     tally_plan *sorted; /* LABELS: reduces the sorted elements by segments; NULL for other groupings */
     tally_vulkan_commands commands;
     tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads; of labels, two */
+    /* Reductions by segments: two control blocks, of which runs that the host waits for take one in turns, and clear
+     * the other: so they need no dispatch for it. */
+    tally_vulkan_memory controls;
+    bool next_control, next_is_clear; /* the block of the next run, and whether it is clear */
 } tally_vulkan_plan;
 
 /* The cut of a run, by any path. */

@@ -10,20 +10,15 @@
 enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",           "short_rows",     "slabs",          "tall_slabs",
-    "few_rows",         "narrow_columns", "spine",          "scan_rows",
-    "scan_once",        "scan_columns",   "sum_columns",    "fold_groups",
-    "spine_of_groups",  "groups_once",    "give_groups",    "give_rows",
-    "give_runs",        "give_long_runs", "segment_tiles",  "join_tiles",
-    "moment_rows",      "moment_columns", "moment_slabs",   "moment_tall",
-    "moment_groups",    "moment_runs",    "short_segments", "tiled_segments",
-    "open_segments",    "close_segments", "clear_control",  "clear_tiles",
-    "inspect_segments", "report",         "count_digits",   "place_digits",
-    "sort_by_digit",    "pack_sorted",    "find_groups",    "find_indices",
-    "exact_rows",       "exact_merge",    "exact_segments", "exact_pieces",
-    "exact_join",       "count_heads",    "rank_heads",     "exact_runs",
-    "sum_chunks",       "scan_sums",      "give_prefixes",  "find_window",
-    "mark_heads",       "check_window",   "scan_in_window"};
+    "reduce",          "short_rows",       "slabs",          "tall_slabs",     "few_rows",      "narrow_columns",
+    "spine",           "scan_rows",        "scan_once",      "scan_columns",   "sum_columns",   "fold_groups",
+    "spine_of_groups", "groups_once",      "give_groups",    "give_rows",      "give_runs",     "give_long_runs",
+    "segment_tiles",   "join_tiles",       "moment_rows",    "moment_columns", "moment_slabs",  "moment_tall",
+    "moment_groups",   "moment_runs",      "short_segments", "tiled_segments", "long_segments", "clear_control",
+    "clear_tiles",     "inspect_segments", "report",         "count_digits",   "place_digits",  "sort_by_digit",
+    "pack_sorted",     "find_groups",      "find_indices",   "exact_rows",     "exact_merge",   "exact_segments",
+    "exact_pieces",    "exact_join",       "count_heads",    "rank_heads",     "exact_runs",    "sum_chunks",
+    "scan_sums",       "give_prefixes",    "find_window",    "mark_heads",     "check_window",  "scan_in_window"};
 
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
@@ -408,6 +403,7 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                    made->runs_moments ? "" : tally_vulkan_kernels_long_runs,
                                    made->runs_moments ? tally_vulkan_kernels_moment_tiles : "",
                                    made->runs_moments ? tally_vulkan_kernels_moment_columns : "",
+                                   made->runs_moments ? "" : tally_vulkan_kernels_join_tiles,
                                    made->has_running ? "" : tally_vulkan_kernels_segment_tiles,
                                    by_teams ? tally_vulkan_kernels_segments : "",
                                    by_teams ? tally_vulkan_kernels_tiled_segments : "",
@@ -422,11 +418,9 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                                   [TALLY_VULKAN_FEW_ROWS] = !made->has_few,
                                                   [TALLY_VULKAN_NARROW_COLUMNS] = !made->has_few,
                                                   [TALLY_VULKAN_SEGMENT_TILES] = made->has_running,
-                                                  [TALLY_VULKAN_JOIN_TILES] = made->has_running,
                                                   [TALLY_VULKAN_SHORT_SEGMENTS] = !by_teams,
                                                   [TALLY_VULKAN_TILED_SEGMENTS] = !by_teams,
-                                                  [TALLY_VULKAN_OPEN_SEGMENTS] = !made->has_running,
-                                                  [TALLY_VULKAN_CLOSE_SEGMENTS] = !made->has_running};
+                                                  [TALLY_VULKAN_LONG_SEGMENTS] = !by_teams};
     for (int k = TALLY_VULKAN_COUNT_DIGITS; k < TALLY_VULKAN_EXACT_ROWS; k++)
         leaves_out[k] = !has_services;
     for (int k = 0; k < TALLY_VULKAN_EXACT_ROWS; k++) {

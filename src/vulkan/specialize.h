@@ -27,8 +27,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_GIVE_ROWS,
     TALLY_VULKAN_GIVE_RUNS,
     TALLY_VULKAN_GIVE_LONG_RUNS,
-    TALLY_VULKAN_SEGMENT_TILES, /* not of monoids with running values, which alone have OPEN_SEGMENTS and CLOSE_SEGMENTS
-                                 */
+    TALLY_VULKAN_SEGMENT_TILES, /* not of monoids with running values */
     TALLY_VULKAN_JOIN_TILES,
     TALLY_VULKAN_MOMENT_ROWS, /* of the module of running variances, which has these and fold_groups */
     TALLY_VULKAN_MOMENT_COLUMNS,
@@ -38,8 +37,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_MOMENT_RUNS,
     TALLY_VULKAN_SHORT_SEGMENTS,
     TALLY_VULKAN_TILED_SEGMENTS,
-    TALLY_VULKAN_OPEN_SEGMENTS,
-    TALLY_VULKAN_CLOSE_SEGMENTS,
+    TALLY_VULKAN_LONG_SEGMENTS,
     TALLY_VULKAN_CLEAR_CONTROL, /* from here on the same for every monoid */
     TALLY_VULKAN_CLEAR_TILES,
     TALLY_VULKAN_INSPECT_SEGMENTS,

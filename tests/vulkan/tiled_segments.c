@@ -17,6 +17,8 @@ static uint32_t next_random(uint32_t *state) {
     return *state >> 8;
 }
 
+static size_t long_length = 200000;
+
 /* Segments of 1 to 2 * mean - 1 elements, each 64th of none, or, where 'evenly', of 'mean'; of each 'far', if that is
  * not 0, the last is long. Gives their number. */
 static size_t cut(size_t mean, bool evenly, size_t far, size_t elements) {
@@ -27,7 +29,7 @@ static size_t cut(size_t mean, bool evenly, size_t far, size_t elements) {
         if (!evenly && segments % 64 == 63)
             length = 0;
         if (far && segments % far == far - 1)
-            length = 200000;
+            length = long_length;
         offsets[segments++] = at;
         at += length < elements - at ? length : elements - at;
     }
@@ -35,23 +37,27 @@ static size_t cut(size_t mean, bool evenly, size_t far, size_t elements) {
     return segments;
 }
 
-static void run_sums(size_t begin, size_t elements, size_t segments, tally_dtype in, tally_dtype out) {
+static tally_desc describe_sums(tally_dtype in, tally_dtype out) {
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, in);
-    tally_args args = arguments((char *)x + begin, elements, out_x, segments * tally_dtype_size(out));
     desc.grouping = TALLY_SEGMENTS;
     desc.out = out;
     desc.index = TALLY_U64;
+    return desc;
+}
+static tally_args sums_of(size_t begin, size_t elements, size_t segments, tally_dtype out) {
+    tally_args args = arguments((char *)x + begin, elements, out_x, segments * tally_dtype_size(out));
     args.offsets = offsets_x;
     args.shape.groups = segments;
+    return args;
+}
+static void run_sums(size_t begin, size_t elements, size_t segments, tally_dtype in, tally_dtype out) {
+    const tally_desc desc = describe_sums(in, out);
+    const tally_args args = sums_of(begin, elements, segments, out);
     assert_ok(run_desc(device, &desc, &args));
     assert_ok(tally_copy(device, found, out_x, args.out_bytes));
 }
 
-static void check(size_t begin, size_t mean, bool evenly, size_t far) {
-    const size_t elements = ELEMENTS - 16, segments = cut(mean, evenly, far, elements);
-    assert_ok(tally_copy(device, x, numbers, ELEMENTS));
-    assert_ok(tally_copy(device, offsets_x, offsets, (segments + 1) * sizeof *offsets));
-    run_sums(begin, elements, segments, TALLY_U8, TALLY_U64);
+static void assert_sums(size_t begin, size_t mean, size_t segments) {
     for (size_t g = 0; g < segments; g++) {
         uint64_t sum = 0;
         for (uint64_t i = offsets[g]; i < offsets[g + 1]; i++)
@@ -61,6 +67,14 @@ static void check(size_t begin, size_t mean, bool evenly, size_t far) {
                      segments, mean, begin, (unsigned long long)offsets[g], (unsigned long long)offsets[g + 1],
                      (unsigned long long)found[g], (unsigned long long)sum);
     }
+}
+
+static void check(size_t begin, size_t mean, bool evenly, size_t far) {
+    const size_t elements = ELEMENTS - 16, segments = cut(mean, evenly, far, elements);
+    assert_ok(tally_copy(device, x, numbers, ELEMENTS));
+    assert_ok(tally_copy(device, offsets_x, offsets, (segments + 1) * sizeof *offsets));
+    run_sums(begin, elements, segments, TALLY_U8, TALLY_U64);
+    assert_sums(begin, mean, segments);
 }
 
 static void test_even_segments(void **state) {
@@ -87,6 +101,46 @@ static void test_long_segments_among_short_ones(void **state) {
     (void)state;
     check(3, 40, false, 1000);
     check(0, 300, false, 100);
+}
+
+/* Some are too long for a team, but no longer than a chunk; groups of neighbours are too long for a workgroup's tiles.
+ */
+static void test_segments_longer_than_a_team_takes(void **state) {
+    (void)state;
+    long_length = 30000;
+    check(3, 40, false, 100);
+    check(0, 300, false, 7);
+    check(1, 3000, false, 3);
+    long_length = 65536;
+    check(0, 64, true, 16);
+    long_length = 200000;
+}
+
+/* A plan's runs clear for each other what they find. */
+static void test_runs_do_not_see_what_earlier_runs_found(void **state) {
+    (void)state;
+    const size_t elements = ELEMENTS - 16;
+    const tally_desc desc = describe_sums(TALLY_U8, TALLY_U64);
+    tally_plan *plan;
+    assert_ok(tally_plan_create(device, &desc, &plan));
+    assert_ok(tally_copy(device, x, numbers, ELEMENTS));
+    for (size_t turn = 0; turn < 9; turn++) { /* no long segments, then some, then offsets that go back and forth */
+        const size_t segments = cut(400, false, turn % 3 != 0 ? 50 : 0, elements);
+        for (size_t g = 1; turn % 3 == 2 && g < segments; g += 2)
+            offsets[g] = elements;
+        const tally_args args = sums_of(0, elements, segments, TALLY_U64);
+        assert_ok(tally_copy(device, offsets_x, offsets, (segments + 1) * sizeof *offsets));
+        if (turn % 3 == 2) {
+            assert_fails(tally_run(plan, &args, TALLY_SYNCHRONOUS), TALLY_BAD_OFFSETS);
+            continue;
+        }
+        memset(found, 0, segments * sizeof *found);
+        assert_ok(tally_copy(device, out_x, found, segments * sizeof *found));
+        assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+        assert_ok(tally_copy(device, found, out_x, args.out_bytes));
+        assert_sums(0, 400, segments);
+    }
+    tally_plan_destroy(plan);
 }
 
 static void test_the_same_bits_every_run(void **state) {
@@ -119,10 +173,13 @@ static void test_the_same_bits_every_run(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_even_segments), cmocka_unit_test(test_segments_of_any_length),
-        cmocka_unit_test(test_segments_that_are_long_in_the_mean),
-        cmocka_unit_test(test_long_segments_among_short_ones), cmocka_unit_test(test_the_same_bits_every_run)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_even_segments),
+                                       cmocka_unit_test(test_segments_of_any_length),
+                                       cmocka_unit_test(test_segments_that_are_long_in_the_mean),
+                                       cmocka_unit_test(test_long_segments_among_short_ones),
+                                       cmocka_unit_test(test_segments_longer_than_a_team_takes),
+                                       cmocka_unit_test(test_runs_do_not_see_what_earlier_runs_found),
+                                       cmocka_unit_test(test_the_same_bits_every_run)};
     if (tally_open("vulkan:0", &device) != TALLY_OK) {
         printf("%s\n", tally_last_error());
         return 1;

@@ -28,13 +28,15 @@ void store_wide(address array, uint i, wide value) {
     store_bits(plus(array, times(i, 8)), 3, value);
 }
 
+void clear_block(address control) {
+    control_block(control).runs = wide(0);
+    control_block(control).not_bad = control_block(control).not_empty = control_block(control).refused = 0;
+    control_block(control).any_long = control_block(control).any_crowded = control_block(control).piece_count = 0;
+}
 void clear_control() {
     begin_kernel();
-    if (group_number() == 0 && THREAD == 0) {
-        CONTROL.runs = wide(0);
-        CONTROL.not_bad = CONTROL.not_empty = CONTROL.refused = 0;
-        CONTROL.any_long = CONTROL.any_crowded = CONTROL.piece_count = 0;
-    }
+    if (group_number() == 0 && THREAD == 0)
+        clear_block(p_control);
 }
 
 void clear_tiles() {
@@ -78,12 +80,18 @@ wide search_by_fours(wide bound, bool greater) {
     return low;
 }
 
-/* As offset_at(), where offsets are aligned, for kernels with many of them. */
-wide inspected_offset(wide e) {
+/* As offset_at(), where offsets are aligned, for kernels with many of them. The bits alone are for loads ahead, since a
+ * thread waits for what it extends. */
+uvec2 bits_of_offset(wide e) {
     const uint log = log_bytes(INDEX);
-    if (!is_aligned(p_offsets, log))
-        return offset_at(e);
-    return extend(load_aligned(plus(p_offsets, shifted_up(e, log)), log), INDEX);
+    const address at = plus(p_offsets, shifted_up(e, log));
+    return is_aligned(p_offsets, log) ? load_aligned(at, log) : load_bits(at, log);
+}
+wide offset_of_bits(uvec2 bits) {
+    return extend(bits, INDEX);
+}
+wide inspected_offset(wide e) {
+    return offset_of_bits(bits_of_offset(e));
 }
 
 /* What may be said of a segment; of the last offset, which has no end, 'end' is the same. */
@@ -104,6 +112,11 @@ void inspect_segment(wide g) {
         atomicMax(CONTROL.not_empty, ~place);
     } else if (is_long(begin, end)) {
         atomicOr(CONTROL.any_long, 1u);
+        if (is_below(minus(end, begin), p_tile + 1) && p_most_listed != 0) {
+            const uint at = atomicAdd(CONTROL.piece_count, 1u);
+            if (at < p_most_listed) /* there are more only where offsets are bad */
+                store_wide(p_listed, at, g);
+        }
     }
 }
 
@@ -153,6 +166,7 @@ void inspect_segments() {
                 begin = end;
             }
             const wide first = shifted_up(least(plus(v, times(threads, u)), last), 4u - log);
+            is_plain = is_plain || !less(plus(v, times(threads, u)), vectors); /* which are inspected elsewhere */
             for (uint k = 0; k < vector && !is_plain; k++)
                 inspect_segment(plus(first, k));
             if (given(p_marks) && less(plus(v, times(threads, u)), vectors)) {
@@ -179,13 +193,15 @@ void inspect_segments() {
 }
 
 /* Copies the findings to where the host, or the caller's kernels, can read them. */
+void tell_findings(address to) {
+    control_block(to).not_bad = CONTROL.not_bad;
+    control_block(to).not_empty = CONTROL.not_empty;
+    control_block(to).refused = CONTROL.refused;
+}
 void report() {
     begin_kernel();
     if (group_number() == 0 && THREAD == 0)
         control_block(p.out_at).runs = CONTROL.runs;
-    if (group_number() == 0 && THREAD == 0 && p_only_runs == 0) {
-        control_block(p.out_at).not_bad = CONTROL.not_bad;
-        control_block(p.out_at).not_empty = CONTROL.not_empty;
-        control_block(p.out_at).refused = CONTROL.refused;
-    }
+    if (group_number() == 0 && THREAD == 0 && p_only_runs == 0)
+        tell_findings(p.out_at);
 }

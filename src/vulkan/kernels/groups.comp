@@ -217,11 +217,6 @@ record_t fold_after_last_head(uint chunk) {
     return record_t(fold_neighbours(REVERSE ? minus(p.extent, end) : begin, minus(end, begin).x), head, runs);
 }
 
-/* Whether segments.comp or tiled_segments.comp gives all segments: none is long. */
-bool is_by_teams() {
-    return p_most_short != 0 && CONTROL.any_long == 0;
-}
-
 void fold_groups() {
     begin_kernel();
     if (!BY_KEYS && CONTROL.refused != 0)
@@ -237,8 +232,6 @@ void fold_groups() {
  * runs. */
 void spine_of_groups() {
     begin_kernel();
-    if (is_by_teams())
-        return;
     const uint each = (p.chunks + BLOCK - 1) / BLOCK;
     const uint first = min(THREAD * each, p.chunks), end = min(first + each, p.chunks);
     record_t own = no_record(), all;

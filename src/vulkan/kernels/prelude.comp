@@ -125,6 +125,10 @@ uvec2 load_aligned(address at, uint log) {
     return uvec2(from.word[0] >> 8u * (at.x & 3u) & (log == 1 ? 65535u : 255u), 0);
 }
 
+uvec2 load_element(address at) {
+    return is_aligned(at, IN_LOG) ? load_aligned(at, IN_LOG) : load_bits(at, IN_LOG);
+}
+
 /* A vector is 16 bytes. From any address: */
 uvec4 load_shifted(address at) {
     const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift;

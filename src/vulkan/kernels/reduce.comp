@@ -127,27 +127,49 @@ acc_t fold_vectors(stretch all, uint part, uint parts) {
 #endif
         next += step;
     }
+    expect(total, vector * UNROLL);
+    const uint left = next < vectors ? (vectors - next - 1 >> findMSB(parts)) + 1 : 0;
+    const uint single = all.count - vectors * vector; /* elements that are in no whole vector, less than two vectors */
+    uvec2 single_x = uvec2(0), single_y = uvec2(0);
+    if (left > 0) {
+        load_vectors(plus(s.x, 16 * next), parts, left, x);
+        if (TWO_INPUTS)
+            load_vectors(plus(s.y, 16 * next), parts, left, y);
+    }
+    if (part < single) { /* the first of them is loaded together with the vectors */
+        const uint i = part < ahead ? part : part + vectors * vector;
+        single_x = load_element(element_at(all.x, i));
+        single_y = TWO_INPUTS ? load_element(element_at(all.y, i)) : uvec2(0);
+    }
+    if (left > 0) {
 #if CHOOSES
-    if (seen > 0) {
+        UNROLLED for (uint u = 0; u < UNROLL; u++) {
+            const VALUE value = first_of_vector(x[u]);
+            if (u < left && goes_before(value, best)) {
+                best = value;
+                found = seen + u;
+            }
+        }
+#else
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
+            if (u < left)
+                add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
+#endif
+    }
+#if CHOOSES
+    if (seen + left > 0) {
         const uint chosen = part + found * parts;
         add_vector(total, load_vector(plus(s.x, 16 * chosen)), uvec4(0), plus(s.before, chosen * vector));
     }
 #endif
-    expect(total, vector * UNROLL);
-    if (next < vectors) {
-        const uint left = (vectors - next - 1 >> findMSB(parts)) + 1;
-        load_vectors(plus(s.x, 16 * next), parts, left, x);
-        if (TWO_INPUTS)
-            load_vectors(plus(s.y, 16 * next), parts, left, y);
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
-            if (u < left)
-                add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
-    }
     expect(total, 2 * vector);
-    for (uint k = part; k < all.count - vectors * vector; k += parts) { /* less than two vectors */
+    for (uint k = part; k < single; k += parts) {
         const uint i = k < ahead ? k : k + vectors * vector;
-        total.lane = added(total.lane, lift_bits(load_bits(element_at(all.x, i), log),
-                                                 load_partner(element_at(all.y, i)), plus(all.before, i)));
+        if (k != part) {
+            single_x = load_element(element_at(all.x, i));
+            single_y = TWO_INPUTS ? load_element(element_at(all.y, i)) : uvec2(0);
+        }
+        total.lane = added(total.lane, lift_bits(single_x, single_y, plus(all.before, i)));
     }
     return combine(total.acc, widen(total.lane));
 }

@@ -2,21 +2,36 @@
  * takes neighbouring segments, whose elements lie next to each other, tile by tile. Neighbouring threads load
  * neighbouring vectors, whatever their segment, and store each vector's accumulator in shared memory. There a team of
  * threads, mostly of one, adds up its segment, and loads again those elements that fill no whole vector. The next tile
- * and the offsets of the next segments are loaded meanwhile. */
+ * and the offsets of the next segments are loaded meanwhile. Long segments, and neighbours that are much longer than the
+ * mean, are left to segments.comp. */
 
 #if COMMUTES
 const uint VECTORS_OF_TILE = TILE_SLOTS * BLOCK;
+/* Slots, or elements, that a thread loads before it adds any: one after the other they would take 40 cycles each. */
+#if IS_LONG
+const uint AT_ONCE = 1;
+#else
+const uint AT_ONCE = 8;
+#endif
 
 /* A workgroup's segments, and the segment of a team of its threads. */
 struct some_segments {
     wide begin, end; /* elements of all */
     wide own_begin, own_end;
 };
-some_segments segments_of(uint group, uint team) {
+struct bits_of_segments { /* as they are in memory */
+    uvec2 begin, end, own_begin, own_end;
+};
+bits_of_segments load_segments(uint group, uint team) {
     const wide first = least(times(group, p_at_once), p_segments);
     const uint count = group < p.panels ? at_most(minus(p_segments, first), p_at_once) : 0;
-    return some_segments(offset_at(first), offset_at(plus(first, count)), offset_at(plus(first, min(team, count))),
-                         offset_at(plus(first, min(team + 1, count))));
+    return bits_of_segments(bits_of_offset(first), bits_of_offset(plus(first, count)),
+                            bits_of_offset(plus(first, min(team, count))),
+                            bits_of_offset(plus(first, min(team + 1, count))));
+}
+some_segments segments_of(bits_of_segments s) {
+    return some_segments(offset_of_bits(s.begin), offset_of_bits(s.end), offset_of_bits(s.own_begin),
+                         offset_of_bits(s.own_end));
 }
 
 /* Elements of the first vector that lie before the first segment, so that vectors are aligned. If elements are not
@@ -53,20 +68,31 @@ void load_tile_vectors(address array, some_segments s, uint at, out uvec4 x[TILE
 acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, uint part) {
     const uint count = end - begin, all = count + (end_of_more - more);
     lane_t lane = lane_identity();
-    for (uint k = part; k < all; k += p_team) {
-        const wide i = plus(place, k < count ? begin + k : more + (k - count));
-        lane = added(lane, lift_bits(load_bits(element_at(p.x, i), IN_LOG), load_partner(element_at(p.y, i)), i));
+    const uint each = min(AT_ONCE, (32u >> IN_LOG) - 2u);
+    for (uint k = part; k < all; k += each * p_team) {
+        uvec2 x[AT_ONCE], y[AT_ONCE];
+        UNROLLED for (uint u = 0; u < each; u++) { /* all are loaded, as loads must not wait for questions */
+            const uint here = min(k + u * p_team, all - 1);
+            const wide i = plus(place, here < count ? begin + here : more + (here - count));
+            x[u] = load_bits(element_at(p.x, i), IN_LOG);
+            y[u] = load_partner(element_at(p.y, i));
+        }
+        UNROLLED for (uint u = 0; u < each; u++)
+            if (k + u * p_team < all)
+                lane = added(lane, lift_bits(x[u], y[u], wide(0)));
     }
     return widen(lane);
 }
 
 void tiled_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0 || is_left_to_tiles())
-        return;
     const uint team = THREAD >> findMSB(p_team), part = THREAD & p_team - 1, log = 4u - IN_LOG;
+    bits_of_segments first_bits = load_segments(group_number(), team),
+                     bits = load_segments(group_number() + group_count(), team);
+    if (CONTROL.refused != 0)
+        return;
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
-    some_segments s = segments_of(group_number(), team), next = segments_of(group_number() + group_count(), team);
+    some_segments s = segments_of(first_bits), next = segments_of(bits);
     acc_t acc = identity();
     uint at = 0; /* vector of the tile that is in x and y */
     load_tile_vectors(p.x, s, 0, x);
@@ -90,6 +116,8 @@ void tiled_segments() {
         load_tile_vectors(p.x, then, then_at, x);
         if (TWO_INPUTS)
             load_tile_vectors(p.y, then, then_at, y);
+        if (is_last) /* the offsets of the group after the next one */
+            bits = load_segments(group + 2 * group_count(), team);
         /* from the first vector on: elements, and whole vectors */
         const uint phase = phase_of(s);
         const uint begin = minus(s.own_begin, s.begin).x + phase, end = minus(s.own_end, s.begin).x + phase;
@@ -100,17 +128,21 @@ void tiled_segments() {
             const uint each = end_of_whole - whole + p_team - 1 >> findMSB(p_team);
             const uint own = min(whole + part * each, end_of_whole), end_of_own = min(own + each, end_of_whole);
             const uint end_here = min(end_of_own, at + VECTORS_OF_TILE);
-            for (uint v = max(own, at); v < end_here; v++)
-                acc = combine(acc, tile_slots[spread(v - at)]);
+            for (uint v = max(own, at); v < end_here; v += AT_ONCE) {
+                acc_t some[AT_ONCE];
+                UNROLLED for (uint u = 0; u < AT_ONCE; u++)
+                    some[u] = tile_slots[spread(min(v + u, end_here - 1) - at)];
+                UNROLLED for (uint u = 0; u < AT_ONCE; u++)
+                    acc = combine(acc, chosen(v + u < end_here, some[u], identity()));
+            }
         }
         at = then_at;
         if (!is_last)
             continue;
         const wide first = times(group, p_at_once);
-        const bool is_given = is_short && team < at_most(minus(p_segments, first), p_at_once);
-        if (is_given && vectors == 0)
-            acc = fold_few(s.own_begin, 0, length.x, 0, 0, part);
-        else if (is_given)
+        const bool is_tiled = is_below(minus(s.end, s.begin), p_most_tiled);
+        const bool is_given = is_tiled && is_short && team < at_most(minus(p_segments, first), p_at_once);
+        if (is_given)
             acc = combine(acc, fold_few(minus(s.begin, phase), begin, min(whole << log, end),
                                         min(end_of_whole << log, end), end, part));
         if (p_team > 1)
@@ -120,7 +152,7 @@ void tiled_segments() {
         acc = identity();
         s = next;
         group += group_count();
-        next = segments_of(group + group_count(), team);
+        next = segments_of(bits);
     }
 }
 #else
