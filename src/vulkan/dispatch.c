@@ -114,8 +114,9 @@ void tally_vulkan_tell(const tally_vulkan_launch *l, const arguments *groups) {
 
 /* Reverse tiles begin at the end; rows begin where the last one ends, if they are not taken as one array. */
 bool tally_vulkan_is_misaligned(const tally_computation *c, const tally_vulkan_cut *cut, const tally_args *a) {
-    const bool by_rows = c->desc.grouping == TALLY_AXIS && a->shape.outer > 1 && !cut->rows_a_chunk;
-    const uint64_t elements = cut->rows_a_chunk ? cut->elements : a->shape.extent;
+    const bool as_one = cut->rows_a_chunk || cut->rows_once; /* all rows */
+    const bool by_rows = c->desc.grouping == TALLY_AXIS && a->shape.outer > 1 && !as_one;
+    const uint64_t elements = as_one ? cut->elements : a->shape.extent;
     const uint64_t within = c->reverse || by_rows ? elements : 0, result = c->out_bytes * c->per_result;
     const uint64_t low = tally_vulkan_address(a->x) | tally_vulkan_address(a->y) | tally_vulkan_address(a->out) |
                          within * c->in_bytes | within * result;

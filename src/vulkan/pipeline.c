@@ -106,7 +106,7 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
 enum { FORM_SCANS = 4 };
 static uint32_t form_of(const tally_computation *c) {
     return (c->desc.form == TALLY_INCLUSIVE_SCAN ? 1 : 0) | (c->reverse ? 2 : 0) | (tally_is_scan(c) ? FORM_SCANS : 0) |
-           (c->desc.grouping == TALLY_KEYS ? 8 : 0);
+           (c->desc.grouping == TALLY_KEYS ? 8 : 0) | (c->desc.grouping == TALLY_AXIS && tally_is_scan(c) ? 16 : 0);
 }
 
 uint32_t tally_vulkan_types_of(const tally_computation *c) {
@@ -132,9 +132,10 @@ enum {
     ALONG_ROWS,
     ALONG_COLUMNS,
     AS_STRETCH,
-    LANES
+    LANES,
+    STORES_BYTES
 };
-_Static_assert(LANES + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+_Static_assert(STORES_BYTES + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
@@ -164,6 +165,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[ALONG_COLUMNS] = purpose == TALLY_VULKAN_BY_COLUMNS || purpose == TALLY_VULKAN_AS_STRETCH;
     choices.constant[AS_STRETCH] = purpose == TALLY_VULKAN_AS_STRETCH;
     choices.constant[LANES] = device->lanes;
+    choices.constant[STORES_BYTES] = device->stores_bytes;
     return choices;
 }
 

@@ -126,6 +126,18 @@ void load_heads(uint tile, out uint words[HEAD_WORDS_A_THREAD]) {
     }
 }
 
+/* The same of rows. */
+void mark_rows(uint tile, out uint words[HEAD_WORDS_A_THREAD]) {
+    wide ahead; /* elements of the tile's first row before it */
+    divided(times(tile, ONCE_LENGTH), wide_of(p.chunk), ahead);
+    UNROLLED for (uint k = 0; k < HEAD_WORDS_A_THREAD; k++) {
+        const uint w = k * BLOCK + THREAD, of_row = (ahead.x + 32 * w) % p.chunk;
+        words[k] = 0;
+        for (uint i = of_row == 0 ? 0 : p.chunk - of_row; i < 32; i += p.chunk)
+            words[k] |= 1u << i;
+    }
+}
+
 /* Every group begins with 'base'. */
 acc_t after_window(acc_t base, acc_t before, uint k) {
     return combine(chosen(window_begins[k], base, before), team_slots[k]);
@@ -165,11 +177,12 @@ acc_t look_back(uint tile, acc_t base, inout acc_t before_window, inout uint win
 
 void groups_once() {
     begin_kernel();
-    if (!BY_KEYS && CONTROL.refused != 0)
+    const bool by_segments = !BY_KEYS && !BY_ROWS;
+    if (by_segments && CONTROL.refused != 0)
         return;
     const uint tiles = p_tiles;
     wide low = wide(0), high = p.extent;
-    if (!BY_KEYS) {
+    if (by_segments) {
         const wide first = offset_at(wide(0)), end = offset_at(p_segments);
         low = REVERSE ? minus(p.extent, end) : first;
         high = REVERSE ? minus(p.extent, first) : end;
@@ -193,11 +206,13 @@ void groups_once() {
         UNROLLED for (uint k = 0; k < HEAD_WORDS_A_THREAD; k++)
             heads_here[k] = 0;
         if (now < tiles) {
-            if (!BY_KEYS)
+            if (BY_ROWS)
+                mark_rows(now, heads_here);
+            else if (!BY_KEYS)
                 load_heads(now, heads_here);
             const scan_tile t = tile_of_groups(now, low, high);
             const address from = element_at(p.x, begin_of_tile(now));
-            if (t.count < ONCE_LENGTH || (ANYWHERE && (now == 0 || now == tiles - 1))) {
+            if (t.count < ONCE_LENGTH || (ANYWHERE && (now == 0 || now == tiles - 1 || !is_natural(from, IN_LOG)))) {
                 for (uint v = 0; v < TILE_VECTORS; v++) { /* one text for all, without an array's index */
                     const uvec4 last_one = scan_load(t, t.x, (v * BLOCK + THREAD) * VECTOR);
                     UNROLLED for (uint u = 1; u < TILE_VECTORS; u++)
@@ -269,8 +284,7 @@ void groups_once() {
             const scan_tile t = tile_of_groups(last, low, high);
             const acc_t before = look_back(last, base, before_window, window);
             const bool is_stored_whole = t.from == 0 && t.to == ONCE_LENGTH;
-            const bool exchanging =
-                ANYWHERE && FILLS_VECTORS && !REVERSE && is_stored_whole && (t.out_at.x & 15u) != 0;
+            const bool exchanging = is_stored_whole && lie_across(t.out_at);
             uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
             for (uint v = 0; v < TILE_VECTORS && !is_stored_whole; v++) { /* likewise */
                 give_some(t, v, last_x[0], HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD), base,
@@ -307,7 +321,7 @@ void groups_once() {
                                 first_words = words;
                             else
                                 vectors_at(address(here.x & ~15u, here.y)).vector[0] =
-                                    straddling(words_before, words, 16 - (here.x & 15u));
+                                    across(words_before, words, here.x & 15u);
                             words_before = words;
                             words = uvec4(0);
                         }
@@ -321,7 +335,7 @@ void groups_once() {
                 }
             }
             if (exchanging)
-                store_ends(t.out_at, ONCE_LENGTH << OUT_LOG, first_of_tile, left_vector);
+                store_ends(t.out_at, TILE_VECTORS, VECTOR << OUT_LOG, first_of_tile, left_vector);
         }
         if (now < tiles) {
             group_sum before_row = no_sum();

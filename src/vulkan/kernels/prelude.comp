@@ -39,6 +39,7 @@ layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* else subnormals 
 layout(constant_id = 9) const bool KEEPS_HALVES = false; /* else the device may take subnormal f16 for zeros */
 
 layout(constant_id = 12) const bool SKIPS_NAN = false;   /* elements that are NaN are left out */
+layout(constant_id = 17) const bool STORES_BYTES = false; /* else a word is the least that is stored (adapt.c) */
 
 /* What a run tells: IN + 16 * OUT + 256 * INDEX + 4096 * (OPERATOR + 1) + 2^20 * (FORM + 1), and ddof. */
 uint told_types;
@@ -55,6 +56,7 @@ int told_ddof;
 #define REVERSE    ((FORM & 2u) != 0)
 #define IS_SCAN    ((FORM & 4u) != 0)
 #define BY_KEYS    ((FORM & 8u) != 0)
+#define BY_ROWS    ((FORM & 16u) != 0) /* a scan along an axis: of groups_once.comp */
 #define BLOCK    gl_WorkGroupSize.x
 #define THREAD   gl_LocalInvocationID.x
 
@@ -154,8 +156,11 @@ uvec4 load_within_words(address at, uint log) {
     const uint w2 = from.word[2], w3 = from.word[3];
     return uvec4(w0, w1, w2, w3) >> shift | uvec4(w1, w2, w3, end) << 1 << back;
 }
-/* The 16 bytes from 'byte' on in two vectors that follow each other. */
-uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
+/* The 16 bytes from 'byte' on in two vectors that follow each other; of items of 1 << log bytes, which lie where memory
+ * of a word's size does if they fill one. */
+uvec4 straddling_items(uvec4 low, uvec4 high, uint byte, uint log) {
+    if (log == 3)
+        return uvec4(low.zw, high.xy);
     if ((byte & 8u) != 0) {
         low = uvec4(low.zw, high.xy);
         high.xy = high.zw;
@@ -164,16 +169,29 @@ uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
         low = uvec4(low.yzw, high.x);
         high.x = high.y;
     }
+    if (log == 2)
+        return low;
     const uint shift = 8u * (byte & 3u), back = 31u - shift;
     return low >> shift | uvec4(low.yzw, high.x) << 1 << back;
+}
+uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
+    return straddling_items(low, high, byte, 0u);
 }
 uvec4 load_two_pairs(address at) {
     return uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
 }
-/* From any address in an array, 16 bytes before its end and not in its first 16, of two aligned vectors. */
+/* From an element's address in an array, 16 bytes before its end and not in its first 16, of two aligned vectors. Those of
+ * 4 bytes and more lie where memory of their size does. */
 uvec4 load_straddling(address at) {
+    const uint log = IN_LOG;
+    if (log == 3)
+        return load_two_pairs(at);
     vectors_at from = vectors_at(address(at.x & ~15u, at.y));
-    return straddling(from.vector[0], from.vector[1], at.x & 15u);
+    return straddling_items(from.vector[0], from.vector[1], at.x & 15u, log);
+}
+/* Whether elements or results lie where memory of their size does: asked once of an array, it is known of all. */
+bool is_natural(address array, uint log) {
+    return (array.x & (1u << log) - 1u) == 0;
 }
 
 /* The first 'count' of UNROLL vectors that lie 'apart' from each other. How they are aligned is asked once. */
@@ -199,10 +217,23 @@ uvec2 pick(uvec4 vector, uint k, uint log) {
     return log == 1 ? uvec2(word >> 16u * (k & 1u) & 65535u, 0) : uvec2(word >> 8u * (k & 3u) & 255u, 0);
 }
 
-/* Some bits of a word whose others may be another invocation's. */
+layout(buffer_reference, std430, buffer_reference_align = 1) buffer bytes_at {
+    uint8_t byte[];
+};
+layout(buffer_reference, std430, buffer_reference_align = 2) buffer halves_at {
+    uint16_t half_word[];
+};
+/* Some bytes of a word whose others may be another invocation's. Where the device has no stores of bytes, atomic
+ * operations leave those alone. */
 void merge_word(address at, uint mask, uint bits) {
     if (mask == ~0u) {
         words_at(at).word[0] = bits;
+    } else if (STORES_BYTES && (mask == 65535u || mask == 65535u << 16)) {
+        halves_at(at).half_word[mask & 1u ^ 1u] = uint16_t(bits >> (mask == 65535u ? 0 : 16));
+    } else if (STORES_BYTES) {
+        UNROLLED for (uint k = 0; k < 4; k++)
+            if ((mask >> 8 * k & 255u) != 0)
+                bytes_at(at).byte[k] = uint8_t(bits >> 8 * k);
     } else if (mask != 0) {
         atomicAnd(words_at(at).word[0], ~mask);
         atomicOr(words_at(at).word[0], bits & mask);
@@ -216,6 +247,14 @@ void merge_bytes(address at, uint mask, uint bits) {
         merge_word(plus(to, 4), mask >> 1 >> back, bits >> 1 >> back);
 }
 void store_bits(address at, uint log, uvec2 bits) {
+    if (STORES_BYTES && log == 0) {
+        bytes_at(at).byte[0] = uint8_t(bits.x);
+        return;
+    }
+    if (STORES_BYTES && log == 1 && (at.x & 1u) == 0) {
+        halves_at(at).half_word[0] = uint16_t(bits.x);
+        return;
+    }
     merge_bytes(at, log == 0 ? 255u : log == 1 ? 65535u : ~0u, bits.x);
     if (log == 3)
         merge_bytes(plus(at, 4), ~0u, bits.y);

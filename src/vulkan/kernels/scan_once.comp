@@ -160,16 +160,16 @@ void scan_once() {
         uint next = tiles;
         if (now < tiles) {
             const address from = element_at(p.x, begin_of_tile(now));
-            if (ANYWHERE && IN_LOG == 3 && (from.x & 7u) == 0) {
+            const bool is_natural_or_narrow = IN_LOG < 2 || is_natural(from, IN_LOG);
+            if (!ANYWHERE || (from.x & 15u) == 0) {
                 UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
-                    x[v] = load_two_pairs(plus(from, 16 * PLACE_OF_VECTOR(v)));
-            } else if (ANYWHERE && (IN_LOG == 3 || now == 0 || now == tiles - 1)) {
+                    x[v] = vectors_at(from).vector[PLACE_OF_VECTOR(v)];
+            } else if (is_natural_or_narrow && (IN_LOG == 3 || (now != 0 && now != tiles - 1))) {
                 UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
-                    x[v] = load_vector(plus(from, 16 * PLACE_OF_VECTOR(v)));
+                    x[v] = load_straddling(plus(from, 16 * PLACE_OF_VECTOR(v)));
             } else {
                 UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
-                    x[v] = ANYWHERE ? load_straddling(plus(from, 16 * PLACE_OF_VECTOR(v)))
-                                    : vectors_at(from).vector[PLACE_OF_VECTOR(v)];
+                    x[v] = load_vector(plus(from, 16 * PLACE_OF_VECTOR(v)));
             }
             barrier(); /* earlier use of the memory */
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
@@ -254,7 +254,7 @@ void scan_once() {
                             first_words = words;
                         else
                             vectors_at(address(here.x & ~15u, here.y)).vector[0] =
-                                straddling(words_before, words, 16 - (here.x & 15u));
+                                across(words_before, words, here.x & 15u);
                         words_before = words;
                         words = uvec4(0);
                     }
@@ -267,7 +267,7 @@ void scan_once() {
                                    left_vector, first_of_tile);
             }
             if (exchanging)
-                store_ends(to, ONCE_LENGTH << OUT_LOG, first_of_tile, left_vector);
+                store_ends(to, TILE_VECTORS, VECTOR << OUT_LOG, first_of_tile, left_vector);
             if (last == tiles - 1 && given(p.total) && THREAD == 0) { /* nothing has been added up since */
                 acc_t sum = row_sums[0];
                 UNROLLED for (uint v = 1; v < TILE_VECTORS; v++)
