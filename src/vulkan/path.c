@@ -142,8 +142,8 @@ static uint64_t columns_a_thread(const tally_computation *c) {
 
 /* FEW_COLUMNS of few_rows.comp. */
 static uint64_t few_columns(const tally_computation *c) {
-    const uint64_t results = MOST_UNIT / (c->out_bytes * c->per_result);
-    return tally_is_scan(c) ? columns_a_thread(c) : most(columns_a_thread(c), least(16 / c->in_bytes, results));
+    const uint64_t result = c->out_bytes * c->per_result, results = MOST_UNIT / result;
+    return tally_is_scan(c) ? least(columns_a_thread(c), 16 / result) : most(columns_a_thread(c), least(16 / c->in_bytes, results));
 }
 
 /* The other shapes: neighbouring threads take neighbouring columns, several each if rows have as many. */

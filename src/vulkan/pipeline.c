@@ -133,9 +133,10 @@ enum {
     ALONG_COLUMNS,
     AS_STRETCH,
     LANES,
-    STORES_BYTES
+    STORES_BYTES,
+    ROUNDS_TO_F32
 };
-_Static_assert(STORES_BYTES + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+_Static_assert(ROUNDS_TO_F32 + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
@@ -166,6 +167,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[AS_STRETCH] = purpose == TALLY_VULKAN_AS_STRETCH;
     choices.constant[LANES] = device->lanes;
     choices.constant[STORES_BYTES] = device->stores_bytes;
+    choices.constant[ROUNDS_TO_F32] = choices.constant[KEEPS_SUBNORMALS] && becomes_double && device->rounds_f32;
     return choices;
 }
 

@@ -7,7 +7,7 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_CONSTANTS = 18 };
+enum { TALLY_VULKAN_CONSTANTS = 19 };
 
 /* The choices that are made with a kernel's pipeline, by the constant_ids in the texts of kernels/. */
 typedef struct tally_vulkan_choices {

@@ -284,7 +284,7 @@ void groups_once() {
             const scan_tile t = tile_of_groups(last, low, high);
             const acc_t before = look_back(last, base, before_window, window);
             const bool is_stored_whole = t.from == 0 && t.to == ONCE_LENGTH;
-            const bool exchanging = is_stored_whole && lie_across(t.out_at);
+            const bool exchanging = is_stored_whole && lie_across(t.out_at), in_pairs = are_pairs(t.out_at);
             uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
             for (uint v = 0; v < TILE_VECTORS && !is_stored_whole; v++) { /* likewise */
                 give_some(t, v, last_x[0], HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD), base,
@@ -313,7 +313,11 @@ void groups_once() {
                         if ((k + 1 << OUT_LOG & 15u) == 0) {
                             const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
                             const address here = plus(t.out_at, 16 * place);
-                            if (!ANYWHERE)
+                            if (in_pairs && (k + 1 << OUT_LOG & 31u) == 0)
+                                store_pair(minus(here, 16u), words_before, words);
+                            else if (in_pairs) /* with the next one */
+                                ;
+                            else if (!ANYWHERE)
                                 vectors_at(t.out_at).vector[place] = words;
                             else if (!exchanging)
                                 store_results(here, words);

@@ -39,6 +39,7 @@ layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* else subnormals 
 layout(constant_id = 9) const bool KEEPS_HALVES = false; /* else the device may take subnormal f16 for zeros */
 
 layout(constant_id = 12) const bool SKIPS_NAN = false;   /* elements that are NaN are left out */
+layout(constant_id = 18) const bool ROUNDS_TO_F32 = false; /* the device does as it should, subnormals too */
 layout(constant_id = 17) const bool STORES_BYTES = false; /* else a word is the least that is stored (adapt.c) */
 
 /* What a run tells: IN + 16 * OUT + 256 * INDEX + 4096 * (OPERATOR + 1) + 2^20 * (FORM + 1), and ddof. */

@@ -227,7 +227,7 @@ void scan_once() {
             }
             const wide begin = begin_of_tile(last), number = plus(p.before, times(last, ONCE_LENGTH));
             const address to = plus(p.out_at, shifted_up(begin, OUT_LOG));
-            const bool exchanging = lie_across(to);
+            const bool exchanging = lie_across(to), in_pairs = are_pairs(to);
             uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
                 acc_t run = combine(before, before_vector[v]);
@@ -246,7 +246,11 @@ void scan_once() {
                     if ((k + 1 << OUT_LOG & 15u) == 0) {
                         const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
                         const address here = plus(to, 16 * place);
-                        if (!ANYWHERE)
+                        if (in_pairs && (k + 1 << OUT_LOG & 31u) == 0)
+                            store_pair(minus(here, 16u), words_before, words);
+                        else if (in_pairs) /* with the next one */
+                            ;
+                        else if (!ANYWHERE)
                             vectors_at(to).vector[place] = words;
                         else if (!exchanging)
                             store_results(here, words);

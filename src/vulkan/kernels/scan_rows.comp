@@ -92,9 +92,11 @@ uvec4 across(uvec4 before, uvec4 words, uint byte) {
     return straddling_items(before, words, 16 - byte, OUT_LOG);
 }
 #if SHUFFLES
-#define shuffled_vector_up(x) subgroupShuffleUp(x, 1)
+#define shuffled_vector_up(x)   subgroupShuffleUp(x, 1)
+#define shuffled_vector_down(x) subgroupShuffleDown(x, 1)
 #else
-#define shuffled_vector_up(x) (x)
+#define shuffled_vector_up(x)   (x)
+#define shuffled_vector_down(x) (x)
 #endif
 /* Without shuffles, all threads' last vectors; else both vectors at the ends of neighbours that shuffle. */
 const uint MOST_EDGES = LANES > 1 ? TILE_VECTORS * BLOCK / LANES : 1, WORDS_OF_EDGES = 8 * MOST_EDGES;
@@ -111,6 +113,20 @@ void put_edge(uint edge, uvec4 words) {
 }
 uvec4 edge_vector(uint edge) {
     return uvec4(spare_words[4 * edge], spare_words[4 * edge + 1], spare_words[4 * edge + 2], spare_words[4 * edge + 3]);
+}
+
+/* Whether a vector's results are pairs of vectors, which threads exchange with one neighbour. */
+bool are_pairs(address out_at) {
+    return RESULT * VECTOR > 16 && LANES > 1 && !REVERSE && (!ANYWHERE || (out_at.x & 15u) == 0);
+}
+/* Two vectors that follow each other in a thread's results, of which every thread has as many. A thread would store half
+ * of each of 32 sectors at a time; so two threads store the two vectors of one, then those of the other. */
+void store_pair(address at, uvec4 first, uvec4 second) {
+    const uint own = RESULT * VECTOR;
+    const uvec4 from_left = shuffled_vector_up(second), from_right = shuffled_vector_down(first);
+    const bool is_right = (THREAD & 1u) != 0;
+    vectors_at(is_right ? minus(at, own - 16) : at).vector[0] = is_right ? from_left : first;
+    vectors_at(plus(at, is_right ? 16 : own)).vector[0] = is_right ? second : from_right;
 }
 
 /* A vector of results that are not exchanged: only those of a reverse scan or of 8 bytes may lie across vectors. */
