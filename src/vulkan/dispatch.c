@@ -122,3 +122,14 @@ bool tally_vulkan_is_misaligned(const tally_computation *c, const tally_vulkan_c
                          within * c->in_bytes | within * result;
     return low % 16 != 0;
 }
+
+unsigned tally_vulkan_ahead(const tally_vulkan_plan *plan, const tally_vulkan_cut *cut, const tally_args *a) {
+    enum { LEAST_BYTES = 2 /* of an element: bytes lie in 256 ways */ };
+    const tally_computation *c = &plan->gpu.base.computation;
+    const uint64_t x = tally_vulkan_address(a->x), out = tally_vulkan_address(a->out);
+    const bool fills = 16 / c->in_bytes * c->out_bytes >= 16;
+    if (!tally_vulkan_takes_once(plan->device, c) || !cut->tiles || plan->device->lanes == 1 || c->reverse ||
+        c->in_bytes < LEAST_BYTES || x % c->in_bytes || out % c->out_bytes)
+        return 0;
+    return (unsigned)(x % 16 + (fills ? out % 16 * 16 : 0));
+}

@@ -86,6 +86,8 @@ tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, con
 static VkPipeline kernel_of_tiles(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_kernel kernel = tally_vulkan_kernel_of_tiles(c, l->cut, l->count != 0);
+    if (kernel == TALLY_VULKAN_SCAN_ONCE && tally_vulkan_ahead(l->plan, l->cut, l->args))
+        return l->plan->shifted;
     return tally_vulkan_is_misaligned(c, l->cut, l->args) && l->plan->anywhere[kernel] ? l->plan->anywhere[kernel]
                                                                                        : l->plan->kernels[kernel];
 }

@@ -134,9 +134,11 @@ enum {
     AS_STRETCH,
     LANES,
     STORES_BYTES,
-    ROUNDS_TO_F32
+    ROUNDS_TO_F32,
+    X_AHEAD,
+    OUT_AHEAD
 };
-_Static_assert(ROUNDS_TO_F32 + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+_Static_assert(OUT_AHEAD + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
@@ -160,7 +162,10 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     if (kernel == TALLY_VULKAN_SCAN_ONCE || kernel == TALLY_VULKAN_GROUPS_ONCE)
         choices.constant[VECTORS] =
             tally_vulkan_once_vectors(tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c)));
-    choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE || device->is_software;
+    const uint32_t ahead = purpose >= TALLY_VULKAN_SHIFTED ? (uint32_t)purpose - TALLY_VULKAN_SHIFTED : 0;
+    choices.constant[ANYWHERE] = !ahead && (purpose == TALLY_VULKAN_ANYWHERE || device->is_software);
+    choices.constant[X_AHEAD] = ahead % 16;
+    choices.constant[OUT_AHEAD] = ahead / 16;
     choices.constant[SKIPS_NAN] = c->skips_nan;
     choices.constant[ALONG_ROWS] = purpose == TALLY_VULKAN_BY_ROWS;
     choices.constant[ALONG_COLUMNS] = purpose == TALLY_VULKAN_BY_COLUMNS || purpose == TALLY_VULKAN_AS_STRETCH;

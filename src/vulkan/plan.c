@@ -289,6 +289,17 @@ static tally_status load_rows_once(tally_vulkan_plan *plan) {
     return status;
 }
 
+/* The version of scan_once.comp for arrays that lie so; 0: none is needed. */
+static tally_status load_shifted(tally_vulkan_plan *plan, unsigned ahead) {
+    if (!ahead || plan->shifted_by == ahead)
+        return TALLY_OK;
+    const tally_status status = tally_vulkan_pipeline_get(
+        plan->device, &plan->gpu.base.computation, plan->module, block_of(plan, TALLY_VULKAN_SCAN_ONCE),
+        TALLY_VULKAN_SCAN_ONCE, (tally_vulkan_purpose)(TALLY_VULKAN_SHIFTED + ahead), &plan->shifted);
+    plan->shifted_by = status == TALLY_OK ? ahead : 0;
+    return status;
+}
+
 static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)gpu;
     const tally_computation *c = &gpu->base.computation;
@@ -304,11 +315,14 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_status status = check_run(c, r, &shape_cut);
     const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
     if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !tally_vulkan_takes_moments(c) &&
-        !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args))
+        !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args) &&
+        !(tiles == TALLY_VULKAN_SCAN_ONCE && tally_vulkan_ahead(plan, &shape_cut, r->args)))
         status = tally_vulkan_pipeline_get(plan->device, c, plan->module, block_of(plan, tiles), tiles,
                                            TALLY_VULKAN_ANYWHERE, &plan->anywhere[tiles]);
     if (status == TALLY_OK && shape_cut.rows_once)
         status = load_rows_once(plan);
+    if (status == TALLY_OK && tiles == TALLY_VULKAN_SCAN_ONCE)
+        status = load_shifted(plan, tally_vulkan_ahead(plan, &shape_cut, r->args));
     if (status == TALLY_OK && (shape_cut.path == TALLY_VULKAN_FOLD || (shape_cut.tall_rows && shape_cut.chunks > 1)))
         status = load_special_fold(plan, &shape_cut);
     if (status == TALLY_OK)

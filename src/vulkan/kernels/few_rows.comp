@@ -5,19 +5,17 @@
 #if COMMUTES
 
 const uint FEW = 4;
-/* A unit: columns of one vector, if their results take no more than two. Scans keep a value of each, so theirs are few,
- * and their results are one vector, since threads would store half of each sector at a time. */
-#define FEW_COLUMNS (IS_SCAN ? min(COLUMNS_A_THREAD, 16u / RESULT) : max(COLUMNS_A_THREAD, min(16u >> IN_LOG, 32u / RESULT)))
+/* A unit: columns of one vector, if their results take no more than two. Scans keep a value of each, so theirs are few. */
+#define FEW_COLUMNS (IS_SCAN ? COLUMNS_A_THREAD : max(COLUMNS_A_THREAD, min(16u >> IN_LOG, 32u / RESULT)))
 #define FEW_LOG     (IN_LOG + uint(findMSB(FEW_COLUMNS)))
 uvec4 load_unit(address at) {
     const uint log = FEW_LOG;
     return log == 4   ? vectors_at(at).vector[0]
            : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
-                      : uvec4(load_aligned(at, log), 0, 0);
+                      : uvec4(load_word(at), 0, 0, 0);
 }
 uvec4 load_unit_in_words(address at) {
-    const uint log = FEW_LOG;
-    return log < 2 ? uvec4(load_bits(at, log), 0, 0) : load_within_words(at, log);
+    return load_within_words(at, FEW_LOG);
 }
 /* The same columns of each row. Those of a reverse scan come last row first. */
 struct few_vectors {
@@ -70,7 +68,7 @@ few_results with_result(few_results r, result_t last, uint v, inout uint word) {
         own.y = own.z;
 #endif
     if (RESULT == 16)
-        return few_results(UNIT_BYTES == 16 ? own : r.high, own);
+        return few_results(r.high, own);
     if (RESULT == 8)
         return UNIT_BYTES == 32 ? few_results(uvec4(r.low.zw, r.high.xy), uvec4(r.high.zw, own.xy))
                                 : few_results(uvec4(r.low.zw, own.xy), own);
@@ -168,13 +166,11 @@ struct few_runs {
     acc_t a, b, c, d;
 };
 few_runs with_run(few_runs r, acc_t last) {
-    if (FEW_COLUMNS == 1)
-        return few_runs(last, r.b, r.c, r.d);
-    return FEW_COLUMNS == 4 ? few_runs(r.b, r.c, r.d, last) : few_runs(r.b, last, r.c, r.d);
+    return COLUMNS_A_THREAD == 4 ? few_runs(r.b, r.c, r.d, last) : few_runs(r.b, last, r.c, r.d);
 }
 /* Scans the columns of a unit, or its first one, row by row. Their results begin at 'to' and lie 'apart'. */
 void scan_few(few_vectors x, address to, wide apart, wide column, bool is_whole) {
-    const uint each = FEW_COLUMNS, extent = p.extent.x;
+    const uint each = COLUMNS_A_THREAD, extent = p.extent.x;
     few_runs runs = few_runs(identity(), identity(), identity(), identity());
     UNROLLED_LANES for (uint v = 0; v < each; v++) runs = with_run(runs, base_of(plus(column, is_whole ? v : 0)));
     UNROLLED_LANES for (uint k = 0; k < FEW; k++) if (k < extent) {

@@ -283,7 +283,7 @@ void put_result(item_layout lie, uint bytes, uint k, result_t r, address out_at,
         else if (place < 16)
             first_words = words;
         else
-            vectors_at(address(to.x & ~15u, to.y)).vector[0] = across(last_words, words, to.x & 15u);
+            vectors_at(address(to.x & ~15u, to.y)).vector[0] = straddling(last_words, words, 16 - (to.x & 15u));
         if (ANYWHERE)
             last_words = words;
         words = uvec4(0);

@@ -212,7 +212,7 @@ void groups_once() {
                 load_heads(now, heads_here);
             const scan_tile t = tile_of_groups(now, low, high);
             const address from = element_at(p.x, begin_of_tile(now));
-            if (t.count < ONCE_LENGTH || (ANYWHERE && (now == 0 || now == tiles - 1 || !is_natural(from, IN_LOG)))) {
+            if (t.count < ONCE_LENGTH || (ANYWHERE && (now == 0 || now == tiles - 1))) {
                 for (uint v = 0; v < TILE_VECTORS; v++) { /* one text for all, without an array's index */
                     const uvec4 last_one = scan_load(t, t.x, (v * BLOCK + THREAD) * VECTOR);
                     UNROLLED for (uint u = 1; u < TILE_VECTORS; u++)
@@ -284,7 +284,8 @@ void groups_once() {
             const scan_tile t = tile_of_groups(last, low, high);
             const acc_t before = look_back(last, base, before_window, window);
             const bool is_stored_whole = t.from == 0 && t.to == ONCE_LENGTH;
-            const bool exchanging = is_stored_whole && lie_across(t.out_at), in_pairs = are_pairs(t.out_at);
+            const bool exchanging =
+                ANYWHERE && FILLS_VECTORS && !REVERSE && is_stored_whole && (t.out_at.x & 15u) != 0;
             uvec4 left_vector = uvec4(0), first_of_tile = uvec4(0);
             for (uint v = 0; v < TILE_VECTORS && !is_stored_whole; v++) { /* likewise */
                 give_some(t, v, last_x[0], HEADS_OF_VECTOR(last_heads, v * BLOCK + THREAD), base,
@@ -313,11 +314,7 @@ void groups_once() {
                         if ((k + 1 << OUT_LOG & 15u) == 0) {
                             const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
                             const address here = plus(t.out_at, 16 * place);
-                            if (in_pairs && (k + 1 << OUT_LOG & 31u) == 0)
-                                store_pair(minus(here, 16u), words_before, words);
-                            else if (in_pairs) /* with the next one */
-                                ;
-                            else if (!ANYWHERE)
+                            if (!ANYWHERE)
                                 vectors_at(t.out_at).vector[place] = words;
                             else if (!exchanging)
                                 store_results(here, words);
@@ -325,7 +322,7 @@ void groups_once() {
                                 first_words = words;
                             else
                                 vectors_at(address(here.x & ~15u, here.y)).vector[0] =
-                                    across(words_before, words, here.x & 15u);
+                                    straddling(words_before, words, 16 - (here.x & 15u));
                             words_before = words;
                             words = uvec4(0);
                         }
@@ -339,7 +336,7 @@ void groups_once() {
                 }
             }
             if (exchanging)
-                store_ends(t.out_at, TILE_VECTORS, VECTOR << OUT_LOG, first_of_tile, left_vector);
+                store_ends(t.out_at, ONCE_LENGTH << OUT_LOG, first_of_tile, left_vector);
         }
         if (now < tiles) {
             group_sum before_row = no_sum();

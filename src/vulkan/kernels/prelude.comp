@@ -157,11 +157,8 @@ uvec4 load_within_words(address at, uint log) {
     const uint w2 = from.word[2], w3 = from.word[3];
     return uvec4(w0, w1, w2, w3) >> shift | uvec4(w1, w2, w3, end) << 1 << back;
 }
-/* The 16 bytes from 'byte' on in two vectors that follow each other; of items of 1 << log bytes, which lie where memory
- * of a word's size does if they fill one. */
-uvec4 straddling_items(uvec4 low, uvec4 high, uint byte, uint log) {
-    if (log == 3)
-        return uvec4(low.zw, high.xy);
+/* The 16 bytes from 'byte' on in two vectors that follow each other. */
+uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
     if ((byte & 8u) != 0) {
         low = uvec4(low.zw, high.xy);
         high.xy = high.zw;
@@ -170,29 +167,16 @@ uvec4 straddling_items(uvec4 low, uvec4 high, uint byte, uint log) {
         low = uvec4(low.yzw, high.x);
         high.x = high.y;
     }
-    if (log == 2)
-        return low;
     const uint shift = 8u * (byte & 3u), back = 31u - shift;
     return low >> shift | uvec4(low.yzw, high.x) << 1 << back;
-}
-uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
-    return straddling_items(low, high, byte, 0u);
 }
 uvec4 load_two_pairs(address at) {
     return uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
 }
-/* From an element's address in an array, 16 bytes before its end and not in its first 16, of two aligned vectors. Those of
- * 4 bytes and more lie where memory of their size does. */
+/* From any address in an array, 16 bytes before its end and not in its first 16, of two aligned vectors. */
 uvec4 load_straddling(address at) {
-    const uint log = IN_LOG;
-    if (log == 3)
-        return load_two_pairs(at);
     vectors_at from = vectors_at(address(at.x & ~15u, at.y));
-    return straddling_items(from.vector[0], from.vector[1], at.x & 15u, log);
-}
-/* Whether elements or results lie where memory of their size does: asked once of an array, it is known of all. */
-bool is_natural(address array, uint log) {
-    return (array.x & (1u << log) - 1u) == 0;
+    return straddling(from.vector[0], from.vector[1], at.x & 15u);
 }
 
 /* The first 'count' of UNROLL vectors that lie 'apart' from each other. How they are aligned is asked once. */
@@ -232,9 +216,15 @@ void merge_word(address at, uint mask, uint bits) {
     } else if (STORES_BYTES && (mask == 65535u || mask == 65535u << 16)) {
         halves_at(at).half_word[mask & 1u ^ 1u] = uint16_t(bits >> (mask == 65535u ? 0 : 16));
     } else if (STORES_BYTES) {
-        UNROLLED for (uint k = 0; k < 4; k++)
-            if ((mask >> 8 * k & 255u) != 0)
-                bytes_at(at).byte[k] = uint8_t(bits >> 8 * k);
+        bytes_at to = bytes_at(at);
+        if ((mask & 255u) != 0)
+            to.byte[0] = uint8_t(bits);
+        if ((mask >> 8 & 255u) != 0)
+            to.byte[1] = uint8_t(bits >> 8);
+        if ((mask >> 16 & 255u) != 0)
+            to.byte[2] = uint8_t(bits >> 16);
+        if (mask >> 24 != 0)
+            to.byte[3] = uint8_t(bits >> 24);
     } else if (mask != 0) {
         atomicAnd(words_at(at).word[0], ~mask);
         atomicOr(words_at(at).word[0], bits & mask);
@@ -280,6 +270,17 @@ void store_bytes(address at, uvec4 vector, uint count) {
     UNROLLED for (uint w = 0; w < 4; w++)
         if (4 * w < count)
             merge_bytes(plus(at, 4 * w), count - 4 * w >= 4 ? ~0u : (1u << 8u * (count - 4 * w)) - 1u, vector[w]);
+}
+
+/* Bytes [low, high) of a vector that is aligned. */
+void store_bytes_between(address at, uvec4 vector, uint low, uint high) {
+    [[dont_unroll]] for (uint b = 0; b < 16; b += 4) {
+        const uint from = clamp(low, b, b + 4) - b, to = clamp(high, b, b + 4) - b;
+        const uint below = to == 4 ? ~0u : (1u << 8u * to) - 1u;
+        if (from < to)
+            merge_word(plus(at, b), below & ~((1u << 8u * from) - 1u), vector.x);
+        vector = vector.yzwx;
+    }
 }
 
 /* Inserts an element's result into a vector, at 'byte' of 16. */

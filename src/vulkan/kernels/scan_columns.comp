@@ -20,6 +20,10 @@ scan_place next_place(scan_place at, scan_place apart) {
                       moved(at.row, wide_of(1u)));
 }
 
+/* Whether elements and results lie where memory of their size does: asked once, it is known of all. */
+bool is_natural(address array, uint log) {
+    return (array.x & (1u << log) - 1u) == 0;
+}
 uvec2 load_natural(address at) {
     return IN_LOG == 3 ? pairs_at(at).pair[0] : load_aligned(at, IN_LOG);
 }

@@ -79,54 +79,22 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
 #define RESULT        (PER_RESULT << OUT_LOG)
 #define FILLS_VECTORS (RESULT * VECTOR >= 16)
 
+/* What a version of scan_once.comp is compiled for: bytes from the last aligned address to the input and to the results.
+ * Where both are 0, arrays are aligned or it is told at run time how they lie. */
+layout(constant_id = 19) const uint X_AHEAD = 0;
+layout(constant_id = 20) const uint OUT_AHEAD = 0;
+/* Of its tile: both vectors of results at each place where subgroups of neighbours meet. */
+const uint EDGES = LANES > 1 ? TILE_VECTORS * BLOCK / LANES : 0, WORDS_OF_EDGES = 8 * EDGES;
+
 /* Whether the results of a tile's vectors lie across vectors in memory. Neighbouring threads then exchange the last
- * vectors of their results, and store aligned ones. Without shuffles, threads store results of 8 bytes by twos. */
+ * vectors of their results, and store aligned ones. Results of 8 bytes need no exchange: a thread stores them by twos. */
 bool lie_across(address out_at) {
-    return ANYWHERE && FILLS_VECTORS && !REVERSE && (out_at.x & 15u) != 0 &&
-           (OUT_LOG != 3 || LANES > 1);
+    return ANYWHERE && FILLS_VECTORS && !REVERSE && OUT_LOG != 3 && (out_at.x & 15u) != 0;
 }
-/* An aligned vector, 'byte' bytes before the end of one vector of results; another follows that. */
-uvec4 across(uvec4 before, uvec4 words, uint byte) {
-    if (OUT_LOG >= 2 && (byte & (1u << OUT_LOG) - 1u) != 0)
-        return straddling(before, words, 16 - byte);
-    return straddling_items(before, words, 16 - byte, OUT_LOG);
-}
-#if SHUFFLES
-#define shuffled_vector_up(x)   subgroupShuffleUp(x, 1)
-#define shuffled_vector_down(x) subgroupShuffleDown(x, 1)
-#else
-#define shuffled_vector_up(x)   (x)
-#define shuffled_vector_down(x) (x)
-#endif
-/* Without shuffles, all threads' last vectors; else both vectors at the ends of neighbours that shuffle. */
-const uint MOST_EDGES = LANES > 1 ? TILE_VECTORS * BLOCK / LANES : 1, WORDS_OF_EDGES = 8 * MOST_EDGES;
-shared uint spare_words[WORDS_OF_EDGES > 4 * BLOCK ? WORDS_OF_EDGES : 4 * BLOCK];
+shared uint spare_words[4 * BLOCK > WORDS_OF_EDGES ? 4 * BLOCK : WORDS_OF_EDGES];
 uvec4 spare_vector(uint thread) {
     return uvec4(spare_words[thread], spare_words[BLOCK + thread], spare_words[2 * BLOCK + thread],
                  spare_words[3 * BLOCK + thread]);
-}
-void put_edge(uint edge, uvec4 words) {
-    spare_words[4 * edge] = words.x;
-    spare_words[4 * edge + 1] = words.y;
-    spare_words[4 * edge + 2] = words.z;
-    spare_words[4 * edge + 3] = words.w;
-}
-uvec4 edge_vector(uint edge) {
-    return uvec4(spare_words[4 * edge], spare_words[4 * edge + 1], spare_words[4 * edge + 2], spare_words[4 * edge + 3]);
-}
-
-/* Whether a vector's results are pairs of vectors, which threads exchange with one neighbour. */
-bool are_pairs(address out_at) {
-    return RESULT * VECTOR > 16 && LANES > 1 && !REVERSE && (!ANYWHERE || (out_at.x & 15u) == 0);
-}
-/* Two vectors that follow each other in a thread's results, of which every thread has as many. A thread would store half
- * of each of 32 sectors at a time; so two threads store the two vectors of one, then those of the other. */
-void store_pair(address at, uvec4 first, uvec4 second) {
-    const uint own = RESULT * VECTOR;
-    const uvec4 from_left = shuffled_vector_up(second), from_right = shuffled_vector_down(first);
-    const bool is_right = (THREAD & 1u) != 0;
-    vectors_at(is_right ? minus(at, own - 16) : at).vector[0] = is_right ? from_left : first;
-    vectors_at(plus(at, is_right ? 16 : own)).vector[0] = is_right ? second : from_right;
 }
 
 /* A vector of results that are not exchanged: only those of a reverse scan or of 8 bytes may lie across vectors. */
@@ -154,11 +122,11 @@ void exchange(address at, uint bytes, bool is_whole, bool has_left, bool has_rig
     const uint byte = at.x & 15u;
     exchange_words(last, left);
     if (is_whole && has_left)
-        vectors_at(address(at.x & ~15u, at.y)).vector[0] = across(left, first, byte);
+        vectors_at(address(at.x & ~15u, at.y)).vector[0] = straddling(left, first, 16 - byte);
     else if (is_whole)
         store_bytes(at, first, 16 - byte);
     if (is_whole && !has_right)
-        store_bytes(plus(at, bytes - byte), across(last, last, byte), byte);
+        store_bytes(plus(at, bytes - byte), straddling(last, last, 16 - byte), byte);
     left = spare_vector(BLOCK - 1);
 }
 
@@ -199,7 +167,7 @@ void give_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, address out_at, ac
             else if (k * RESULT < 16)
                 first = words;
             else
-                vectors_at(address(to.x & ~15u, to.y)).vector[0] = across(last, words, to.x & 15u);
+                vectors_at(address(to.x & ~15u, to.y)).vector[0] = straddling(last, words, 16 - (to.x & 15u));
             if (ANYWHERE)
                 last = words;
             words = uvec4(0);
@@ -210,50 +178,21 @@ void give_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, address out_at, ac
         store_bytes(out_at, words, RESULT * VECTOR);
 }
 
-/* A thread's vector v, if all of the tile's results are stored; store_ends() follows the last one. All threads call this.
- * Where threads shuffle, those at the ends of a subgroup leave what they share with the next one, so that all wait but
- * once for it. Else 'left' is as exchange() has it. */
+/* A thread's vector v, if all of the tile's results are stored. Those at its ends are left to store_ends(). All threads
+ * call this; 'left' is as exchange() has it. */
 void exchange_whole(address at, uint v, uvec4 first, uvec4 last, inout uvec4 left, inout uvec4 first_of_tile) {
-    const uint byte = at.x & 15u, lane = THREAD & LANES - 1;
-    if (LANES > 1) {
-        const uint edge = 2 * (v * (BLOCK / LANES) + THREAD / LANES);
-        left = shuffled_vector_up(last);
-        if (lane == 0)
-            put_edge(edge, first);
-        if (lane == LANES - 1)
-            put_edge(edge + 1, last);
-        if (lane > 0)
-            vectors_at(address(at.x & ~15u, at.y)).vector[0] = across(left, first, byte);
-        return;
-    }
     exchange_words(last, left);
     if (v > 0 || THREAD > 0)
-        vectors_at(address(at.x & ~15u, at.y)).vector[0] = across(left, first, byte);
+        vectors_at(address(at.x & ~15u, at.y)).vector[0] = straddling(left, first, 16 - (at.x & 15u));
     else
         first_of_tile = first;
     left = spare_vector(BLOCK - 1);
 }
-/* 'vectors' a thread, whose results take 'bytes' each. */
-void store_ends(address at, uint vectors, uint bytes, uvec4 first_of_tile, uvec4 left) {
-    const uint byte = at.x & 15u, edges = vectors * (BLOCK / LANES);
-    if (LANES > 1) {
-        barrier();
-        if (THREAD > 0 && THREAD < edges) {
-            const address here = plus(at, THREAD * LANES * bytes);
-            vectors_at(address(here.x & ~15u, here.y)).vector[0] =
-                across(edge_vector(2 * THREAD - 1), edge_vector(2 * THREAD), byte);
-        }
-        first_of_tile = edge_vector(0);
-        left = edge_vector(2 * edges - 1);
-    }
-    if (THREAD < 2) { /* a thread has the beginning or the end */
-        address to = THREAD == 0 ? at : plus(at, vectors * BLOCK * bytes - byte);
-        uvec4 words = THREAD == 0 ? first_of_tile : across(left, left, byte);
-        [[dont_unroll]] for (uint count = THREAD == 0 ? 16 - byte : byte; count > 0; count -= min(count, 4)) {
-            merge_bytes(to, count >= 4 ? ~0u : (1u << 8u * count) - 1u, words.x);
-            to = plus(to, 4);
-            words = words.yzwx;
-        }
+void store_ends(address at, uint bytes, uvec4 first_of_tile, uvec4 left) {
+    const uint byte = at.x & 15u;
+    if (THREAD == 0) {
+        store_bytes_between(minus(at, byte), straddling(left, first_of_tile, 16 - byte), byte, 16);
+        store_bytes_between(plus(at, bytes - byte), straddling(left, left, 16 - byte), 0, byte);
     }
 }
 address results_at(scan_tile t, uint logical) {
@@ -296,7 +235,7 @@ uint vector_in_memory(uint v) {
 uvec4 load_anywhere(scan_tile t, address from, uint logical) {
     const uint before = min(logical, t.count), after = t.count - min(logical + VECTOR, t.count);
     const uint low = (REVERSE ? after : before) + t.ahead, high = (REVERSE ? before : after) + t.behind;
-    if (logical + VECTOR <= t.count && low >= VECTOR && high >= VECTOR && (IN_LOG < 2 || is_natural(from, IN_LOG)))
+    if (logical + VECTOR <= t.count && low >= VECTOR && high >= VECTOR)
         return load_straddling(element_at(from, REVERSE ? t.count - logical - VECTOR : logical));
     return scan_load(t, from, logical);
 }
@@ -318,15 +257,6 @@ void load_tile(scan_tile t, out tile_vectors in_tile) {
             in_tile.x[v] = load_two_pairs(plus(x, 16 * vector_in_memory(v)));
             if (TWO_INPUTS)
                 in_tile.y[v] = load_two_pairs(plus(y, 16 * vector_in_memory(v)));
-        }
-        return;
-    }
-    if (ANYWHERE && IN_LOG != 3 && is_inside(t, TILE_LENGTH) &&
-        (IN_LOG < 2 || (is_natural(x, IN_LOG) && (!TWO_INPUTS || is_natural(y, IN_LOG))))) {
-        UNROLLED for (uint v = 0; v < ROWS; v++) {
-            in_tile.x[v] = load_straddling(plus(x, 16 * vector_in_memory(v)));
-            if (TWO_INPUTS)
-                in_tile.y[v] = load_straddling(plus(y, 16 * vector_in_memory(v)));
         }
         return;
     }
@@ -368,7 +298,7 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
                 exchange_whole(results_at(t, logical), v, first, last, left, first_of_tile);
         }
         if (ANYWHERE && exchanging)
-            store_ends(out_at, ROWS, VECTOR * RESULT, first_of_tile, left);
+            store_ends(out_at, TILE_LENGTH * RESULT, first_of_tile, left);
     } else {
         /* one text for all vectors, which are loaded again: a driver keeps an array that a loop goes through in memory */
         for (uint v = 0; v < ROWS; v++) {
