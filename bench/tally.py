@@ -27,6 +27,11 @@ class Args(c.Structure):
                 ("labels", c.c_void_p)]
 
 
+class Info(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("spec", c.c_char * 64), ("name", c.c_char * 128),
+                ("detail", c.c_char * 128), ("memory_bytes", c.c_uint64)]
+
+
 class Refused(RuntimeError):
     """The library does not have this computation."""
 
@@ -45,6 +50,12 @@ class Tally:
         self.version = self.lib.tally_version().decode()
         self.device = c.c_void_p()
         self.check(self.lib.tally_open(device.encode(), c.byref(self.device)))
+
+    def name(self):
+        """The device's, for people."""
+        info = Info(c.sizeof(Info))
+        self.check(self.lib.tally_device_describe(self.device, c.byref(info)))
+        return info.name.decode()
 
     def check(self, status):
         if status == self.UNSUPPORTED:

@@ -74,6 +74,13 @@ static int check_npy_size(const input *in, fault *f) {
     return 0;
 }
 
+static bool byte_order_differs(char order) {
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return order != 0 && order != (first == 1 ? '<' : '>');
+}
+
 /* A type on the command line may name the meaning of two opaque bytes, or say that 16-bit integers hold the bits of
  * floats, from programs without such a type. It does not convert. */
 static int apply_npy_dtype(input *in, const npy_header *header, const input_options *options, fault *f) {
@@ -87,6 +94,13 @@ static int apply_npy_dtype(input *in, const npy_header *header, const input_opti
     }
     return fault_usage(f, "%s: --dtype %s, but the npy file holds %s; leave --dtype out (it converts nothing)",
                        in->name, tally_dtype_name(wanted), tally_dtype_name(in->dtype));
+}
+
+static int check_npy_order(const input *in, const input_options *options, fault *f) {
+    if (options->byte_order == 0 || in->element_bytes == 1 || byte_order_differs(options->byte_order) == in->swapped)
+        return 0;
+    return fault_usage(f, "%s: --dtype %c%s, but the npy file has the other byte order; leave --dtype out", in->name,
+                       options->byte_order, tally_dtype_name(options->dtype));
 }
 
 static int open_npy(input *in, const input_options *options, fault *f) {
@@ -106,14 +120,9 @@ static int open_npy(input *in, const input_options *options, fault *f) {
     if ((code = apply_npy_dtype(in, &header, options, f)) != 0)
         return code;
     in->element_bytes = tally_dtype_size(in->dtype);
+    if ((code = check_npy_order(in, options, f)) != 0)
+        return code;
     return check_npy_size(in, f);
-}
-
-static bool byte_order_differs(char order) {
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return order != 0 && order != (first == 1 ? '<' : '>');
 }
 
 static int bad_raw_size(const input *in, uint64_t bytes, fault *f) {
@@ -181,6 +190,9 @@ static int open_text(input *in, const input_options *options, fault *f) {
         return code;
     if (options->rank >= 0)
         return fault_usage(f, "%s: --shape is for raw files", in->name);
+    if (options->byte_order != 0)
+        return fault_usage(f, "%s: --dtype %c%s: text has no byte order", in->name, options->byte_order,
+                           tally_dtype_name(options->dtype));
     in->text_options = options->text;
     in->from_text = true;
     in->rank = 1;

@@ -132,6 +132,8 @@ static int open_types(plan *self, PyObject *dtype, PyObject *out, PyObject *acc)
         (out && dtype_from_object(out, &desc->out, &self->call.plan_gives_bool)))
         return -1;
     self->call.plan_gives_bool |= self->call.traits.result == TALLY_RESULT_FLAG && desc->op != TALLY_USER && !out;
+    if (of_bools && !out && !acc && self->call.traits.result == TALLY_RESULT_WIDE && desc->op != TALLY_USER)
+        desc->out = TALLY_I64; /* as the functions have it, and NumPy: bools have no unsigned sums */
     return self->call.plan_gives_bool ? check_bools(self, of_bools) : 0;
 }
 

@@ -84,6 +84,15 @@ def test_two_inputs_and_types():
     assert wide == 45 and wide.dtype == np.float64
 
 
+def test_sums_of_bools_are_signed():
+    x = np.array([True, False, True])
+    for op, scan in (("sum", np.cumsum), ("prod", np.cumprod)):
+        assert tally.Plan(op, "bool")(x).dtype == getattr(np, op)(x).dtype == getattr(tally, op)(x).dtype
+        assert tally.Plan(op, "bool", form="inclusive")(x).dtype == scan(x).dtype
+    assert tally.Plan("sum", "bool", acc_dtype="float64")(x) == 2
+    assert tally.Plan("sum", "bool", words="in")(tally.Plan("sum", "bool", words="out")(x)).dtype == np.int64
+
+
 def test_results_that_are_bools():
     x = np.arange(6).reshape(2, 3) % 2 == 1
     for op, theirs in (("min", np.min), ("max", np.max), ("bor", np.bitwise_or.reduce), ("bxor", np.bitwise_xor.reduce)):

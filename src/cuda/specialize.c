@@ -436,6 +436,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     tally_text_add(text, agreed);
     tally_text_add(text, tally_cuda_kernels_ptx);
     tally_text_add(text, tally_cuda_kernels_prelude);
+    tally_text_add(text, tally_cuda_kernels_vocabulary);
     tally_text_add(text, tally_cuda_kernels_size);
     add_types(text, c);
     if (c->exact && !tally_is_scan(c)) {

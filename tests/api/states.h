@@ -109,7 +109,7 @@ UNUSED static tally_status run_axis(const tally_desc *desc, uint64_t rows, uint6
     return status;
 }
 
-/* A run whose arguments are in host memory. x has x_bytes bytes; offsets, keys and labels are int64. */
+/* A run whose arguments are in host memory. x and y have x_bytes bytes; offsets, keys and labels are int64. */
 UNUSED static tally_status run_copied(const tally_desc *desc, const tally_args *args, size_t x_bytes) {
     tally_args copy = *args;
     const size_t each = sizeof(int64_t);
@@ -117,6 +117,7 @@ UNUSED static tally_status run_copied(const tally_desc *desc, const tally_args *
         const void **place;
         size_t bytes;
     } inputs[] = {{&copy.x, x_bytes},
+                  {&copy.y, x_bytes},
                   {&copy.offsets, (args->shape.groups + 1) * each},
                   {&copy.keys, args->shape.extent * each},
                   {&copy.labels, args->shape.extent * each}};

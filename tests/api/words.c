@@ -229,6 +229,58 @@ static void states_of_groups(void **state) {
     assert_in_range(checked, 1, UINT32_MAX);
 }
 
+/* Any bits, in groups of which one is long, for every operator and type: where nothing rounds, states are those of
+ * accumulators. */
+static void words_of_groups_are_those_of_accumulators(void **state) {
+    (void)state;
+    enum { N = 1500, OF_BITS = 12 };
+    static const tally_grouping groupings[] = {TALLY_SEGMENTS, TALLY_KEYS, TALLY_LABELS};
+    static int64_t offsets[OF_BITS + 1], of_element[N], words[OF_BITS * MOST_WORDS], own[MOST_WORDS];
+    unsigned checked = 0;
+    for (int op = 0; op < TALLY_USER; op++)
+        for (int type = TALLY_I8; type < TALLY_DTYPE_COUNT; type++)
+            for (int mode = 0; mode < TALLY_MODE_COUNT; mode++)
+                for (size_t g = 0; g < COUNT_OF(groupings); g++) {
+                    tally_desc desc = describe((tally_op)op, TALLY_REDUCE, (tally_dtype)type), out = desc;
+                    tally_words_info info = {.struct_size = sizeof info};
+                    desc.mode = out.mode = (tally_mode)mode;
+                    out.grouping = groupings[g];
+                    out.flags = TALLY_WORDS_OUT;
+                    if (!is_chosen(&desc) || !has_words(desc.op, desc.in, desc.mode, out.grouping, out.flags))
+                        continue;
+                    assert_ok(tally_words_describe(&desc, &info));
+                    const bool sums = op >= TALLY_SUMSQ && info.rule == TALLY_WORDS_ORDERED;
+                    if (mode == TALLY_FAST && (type >= TALLY_F16 || sums))
+                        continue;
+                    const size_t bytes = tally_dtype_size(desc.in);
+                    for (int i = 0; i < OF_BITS; i++) {
+                        offsets[i + 1] = i == OF_BITS - 1 ? N : offsets[i] + (i == 4 ? 900 : 1 + (int64_t)next(50));
+                        /* Infinities without a NaN, too. */
+                        fill(desc.in, t.x + (size_t)offsets[i] * bytes, (size_t)(offsets[i + 1] - offsets[i]),
+                             i == 4 ? 40 : (unsigned)i % 3);
+                        for (int64_t k = offsets[i]; k < offsets[i + 1]; k++)
+                            of_element[k] = i;
+                    }
+                    fill(desc.in, t.y, N, 9);
+                    tally_args args = arguments(t.x, N, words, OF_BITS * info.count * sizeof *words);
+                    args.y = op == TALLY_DOT ? t.y : NULL;
+                    args.shape.groups = OF_BITS;
+                    args.offsets = offsets;
+                    args.keys = args.labels = of_element;
+                    assert_ok(run_copied(&out, &args, N * bytes));
+                    for (size_t i = 0; i < OF_BITS; i++) {
+                        words_of_column(&desc, (uint64_t)(offsets[i + 1] - offsets[i]), 1, (uint64_t)offsets[i], own);
+                        if (memcmp(own, words + i * info.count, info.count * sizeof *own) != 0)
+                            fail_msg("%s of %s by %s, %s: group %zu has other words than an accumulator",
+                                     tally_op_name(desc.op), tally_dtype_name(desc.in),
+                                     tally_grouping_name(out.grouping), tally_mode_name(desc.mode), i);
+                    }
+                    checked++;
+                }
+    printf("%u combinations\n", checked);
+    assert_in_range(checked, 1, UINT32_MAX);
+}
+
 /* States of short stretches, combined by segments, by keys and by labels to values and to states, are those of the
  * stretches together. One group is long, some are empty where they may be. A damaged state is refused, and nothing is
  * written. */
@@ -413,6 +465,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_combine_to_the_whole),
         cmocka_unit_test(states_of_groups),
+        cmocka_unit_test(words_of_groups_are_those_of_accumulators),
         cmocka_unit_test(states_are_combined_by_groups),
         cmocka_unit_test(runs_that_reach_over_parts_are_joined),
     };

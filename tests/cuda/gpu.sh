@@ -3,8 +3,8 @@
 # that need one, both on Vulkan, too, a part of the suite under each tool of compute-sanitizer, times the start-up, runs
 # the benches, of CUDA beside CUB and PyTorch and of Vulkan, and ends with a short table.
 # usage: tests/cuda/gpu.sh [DEVICE] [STEP...]
-#   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance tests vulkan ladder sanitizer start
-#   bench vulkan_bench
+#   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance tests words vulkan ladder sanitizer
+#   start bench vulkan_bench
 # BUILD names a build folder that is there already; else build-gpu is made, which takes cmocka, GMP and MPFR. The bench
 # takes nvcc and a python3 with PyTorch, and is left out without them. QUICK=1: a fraction of the suite.
 set -eu
@@ -16,7 +16,7 @@ cuda*)
     shift
     ;;
 esac
-steps=${*:-conformance tests vulkan ladder sanitizer start bench vulkan_bench}
+steps=${*:-conformance tests words vulkan ladder sanitizer start bench vulkan_bench}
 jobs=$(nproc 2>/dev/null || echo 2)
 build=${BUILD:-build-gpu}
 work=$(mktemp -d)
@@ -151,6 +151,27 @@ step_tests() {
             head -n 60 "$work/$name.test"
         fi
     done
+}
+
+# States in words of every operator and type, beside accumulators. Each call has sums of f64, too, for the tests of
+# groups.
+step_words() {
+    for program in words words_in_pieces; do
+        for op in $("$(built tally)" ops | awk '{ print $1 }'); do
+            echo "$program $op sum/f64/fast sum/f64/exact$(for type in i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; do
+                printf ' %s/%s/fast %s/%s/exact' "$op" $type "$op" $type
+            done)"
+        done
+    done | TALLY_TEST_DEVICE=$device xargs -P "$jobs" -L 1 sh -c '
+        log=$1/api_$2-$3.log
+        program=$(find "$0" -name "api_$2" -type f)
+        failed=$1/unlike
+        shift 3
+        timeout 600 "$program" "$@" >"$log" 2>&1 || echo "$log" >>"$failed"
+    ' "$build" "$work" || true
+    note words "$(cat "$work"/api_words*.log | awk '/ combinations$/ { n += $1 } END { print n + 0 }') combinations" \
+        "$([ ! -s "$work/unlike" ] || echo "failed: $(xargs -n 1 basename <"$work/unlike" | tr '\n' ' ')")"
+    [ ! -s "$work/unlike" ] || xargs grep -h -m 2 'ERROR' <"$work/unlike" | head -n 20
 }
 
 # On Vulkan too, where the machine has it.

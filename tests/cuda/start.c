@@ -3,8 +3,8 @@
  * kernels that is the cold start, in a new process after that the warm one.
  * usage: cuda_start [OP [FORM [GROUPING [TYPE [MODE]]]]]
  *        sum reduce all_values f32 fast when nothing else is said; groups have 1024 elements, an axis is 32 x 1024 x 32
- * Prints milliseconds: driver, open, plan, run. Exits with 77 where there is no GPU, with 1 after an error and, for sums
- * and running sums of f32, if the last result is wrong. gpu.sh calls it. */
+ * Prints milliseconds: driver, open, plan, run. Exits with 77 where there is no GPU, with 1 after an error and, for
+ * sums and running sums of f32, if the last result is wrong. gpu.sh calls it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +113,8 @@ int main(int argc, char **argv) {
     check(tally_alloc(device, sizeof ones, &x));
     check(tally_copy(device, x, ones, sizeof ones));
     check(tally_alloc(device, (size_t)LARGEST * COUNT, &out));
-    args.x = args.y = x;
+    args.x = x;
+    args.y = desc.op == TALLY_DOT ? x : NULL;
     args.out = out;
     args.out_bytes = (size_t)LARGEST * COUNT;
     args.shape.extent = COUNT;

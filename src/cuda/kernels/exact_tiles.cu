@@ -251,7 +251,8 @@ template <class Number> inline void add_tile_to_bins(Number &sum, bins &of_lane,
     of_lane.expect(sum, ITEMS);
     if constexpr (bins::ARE_SHORT) {
         sum.saw |= SAW_OTHER; /* tiles of zeros fit the window */
-        if (high >> FIELD_AT == bins::LAST_FIELD && __all_sync(ALL_LANES, !(sum.saw & SAW_NAN)))
+        /* After a NaN the digits count in a state only: they are the other elements', as on every device. */
+        if (high >> FIELD_AT == bins::LAST_FIELD && (GIVES_WORDS || __all_sync(ALL_LANES, !(sum.saw & SAW_NAN))))
             take_out_specials<PRODUCTS>(sum, t);
 #pragma unroll
         for (int k = 0; k < ITEMS; k += 2) {
