@@ -38,7 +38,7 @@ typedef struct tally_vulkan_cut {
     uint32_t at_once, most_tiled;      /* as tiled_segments.comp has them; 0: not taken */
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */
-    bool rows_once;                   /* along an axis: rows as groups of groups_once.comp; else there are no such words */
+    bool rows_once;                   /* rows are groups of groups_once.comp */
     uint64_t head_words;              /* of groups_once.comp, by segments: a bit for each element */
 
     struct {

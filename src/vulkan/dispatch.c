@@ -124,12 +124,15 @@ bool tally_vulkan_is_misaligned(const tally_computation *c, const tally_vulkan_c
 }
 
 unsigned tally_vulkan_ahead(const tally_vulkan_plan *plan, const tally_vulkan_cut *cut, const tally_args *a) {
-    enum { LEAST_BYTES = 2 /* of an element: bytes lie in 256 ways */ };
+    /* Bytes of elements: single ones lie in 256 ways. Of results: those of 8 are stored by twos, in as many
+     * instructions.
+     */
+    enum { LEAST_BYTES = 2, MOST_BYTES = 4 };
     const tally_computation *c = &plan->gpu.base.computation;
     const uint64_t x = tally_vulkan_address(a->x), out = tally_vulkan_address(a->out);
     const bool fills = 16 / c->in_bytes * c->out_bytes >= 16;
     if (!tally_vulkan_takes_once(plan->device, c) || !cut->tiles || plan->device->lanes == 1 || c->reverse ||
-        c->in_bytes < LEAST_BYTES || x % c->in_bytes || out % c->out_bytes)
+        c->in_bytes < LEAST_BYTES || x % c->in_bytes || out % c->out_bytes || (c->out_bytes > MOST_BYTES && out % 16))
         return 0;
     return (unsigned)(x % 16 + (fills ? out % 16 * 16 : 0));
 }

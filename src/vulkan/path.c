@@ -19,11 +19,11 @@ enum {
     ROW_CHUNKS = 2112,           /* of many rows that are scanned as groups, */
     LONGEST_IN_CHUNKS = 1 << 18, /* elements: of longer ones a tile that is not full is little */
     ONCE_GROUPS = 396,           /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
-    SCAN_THREADS =
-        1 << 16,     /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
-    UNROLL = 8,      /* vectors a thread, at most: specialize.c has it, too */
-    STEPS = 4,       /* times UNROLL vectors that a thread has of a row, */
-    LEAST_ROW = 16,  /* unless fewer threads than this would share it */
+    SCAN_THREADS = 1 << 16, /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17:
+                               0.49. Half of elements of 8 bytes have as many bytes on their way: not timed alone */
+    UNROLL = 8,             /* vectors a thread, at most: specialize.c has it, too */
+    STEPS = 4,              /* times UNROLL vectors that a thread has of a row, */
+    LEAST_ROW = 16,         /* unless fewer threads than this would share it */
     LEAST_ROWS = 16, /* of a workgroup of short_rows.comp. 256 f32: 0.92, 0.76 by reduce.comp; longer ones: not tried */
     LONGEST_ROW = 128,      /* vectors of a segment that a thread of its team takes */
     LONGEST_TILED = 512,    /* the same in tiled_segments.comp */
@@ -517,9 +517,9 @@ static bool cut_groups_once(const tally_vulkan_device *device, uint32_t plan_blo
     return true;
 }
 
-/* Long rows that begin off vectors, as groups of one array: no tile is left part empty, and vectors are aligned wherever
- * rows begin. Pieces take the other ways. On an H200 max of rows 9001 x 4003 f32 143 us, a row at a time 173; but sum of
- * 300000 x 37 i64 108, in slabs 62. */
+/* Long rows that begin off vectors, as groups of one array: no tile is left part empty, and vectors are aligned
+ * wherever rows begin. Pieces take the other ways. On an H200 max of rows 9001 x 4003 f32 143 us, a row at a time 173;
+ * but sum of 300000 x 37 i64 108, in slabs 62. */
 static void cut_rows_once(const tally_vulkan_device *device, uint32_t plan_block, const tally_computation *c,
                           tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     const uint32_t block = tally_vulkan_block_of_groups_once(device, plan_block);

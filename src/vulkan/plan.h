@@ -17,7 +17,7 @@ typedef struct tally_vulkan_plan {
     VkPipeline folds[TALLY_VULKAN_PURPOSES];        /* special reductions; made when first needed */
     VkPipeline fold_slots;                          /* the reduction of accumulators */
     VkPipeline anywhere[TALLY_VULKAN_KERNEL_COUNT]; /* for arrays not aligned for vectors; made when first needed */
-    VkPipeline shifted; /* scan_once.comp for arrays that lie so; made when first needed, and anew if they lie otherwise */
+    VkPipeline shifted; /* scan_once.comp for arrays that lie so (tally_vulkan_ahead); made when first needed */
     unsigned shifted_by;
     const tally_vulkan_module *module;
     bool has_window;    /* the kernels of exact scans in a window are loaded */

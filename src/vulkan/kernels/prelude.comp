@@ -27,7 +27,8 @@
  *   raise(bits)
  *
  * The types of elements are specialization constants, or, where these are 0, told with each run. Memory is reached by
- * address, in words of 32 bits: so elements of any size may lie anywhere, and no feature for small types is needed.
+ * address, in words of 32 bits: so elements of any size may lie anywhere. No feature for small types is needed: where the
+ * device has none, adapt.c takes the stores of bytes out.
  * Only LANES of slots.comp depends on the size of subgroups. */
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint IN_GIVEN = 0;
