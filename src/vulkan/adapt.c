@@ -111,7 +111,7 @@ size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_
                                           SpvExecutionModeSignedZeroInfNanPreserve, false, v->preserves_f32,
                                           v->preserves_f64},
                                          {SpvCapabilityRoundingModeRTE, SpvExecutionModeRoundingModeRTE, false,
-                                          (rounds || keeps_floats) && v->rounds_f32, rounds && v->rounds_f64},
+                                          rounds && v->rounds_f32, rounds && v->rounds_f64},
                                          {SpvCapabilityDenormPreserve, SpvExecutionModeDenormPreserve, keeps_halves,
                                           (rounds || keeps_floats) && v->keeps_f32, rounds && v->keeps_f64}};
     uint32_t entry_points[MOST_ENTRY_POINTS];

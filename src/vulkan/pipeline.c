@@ -172,7 +172,8 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[AS_STRETCH] = purpose == TALLY_VULKAN_AS_STRETCH;
     choices.constant[LANES] = device->lanes;
     choices.constant[STORES_BYTES] = device->stores_bytes;
-    choices.constant[ROUNDS_TO_F32] = choices.constant[KEEPS_SUBNORMALS] && becomes_double && device->rounds_f32;
+    choices.constant[ROUNDS_TO_F32] = becomes_double && tally_is_scan(c) && c->monoid != TALLY_MONOID_moments &&
+                                      device->keeps_f32 && device->rounds_f32;
     return choices;
 }
 
@@ -360,7 +361,8 @@ static bool keeps_memory_of(const tally_vulkan_module *module, tally_vulkan_kern
 /* The words of a kernel, by itself mostly, for this device; 'room' takes those of the module and what is added. */
 static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                        const tally_vulkan_choices *choices, uint32_t *room) {
-    const bool rounds = module->packed && tally_vulkan_relies_on_rounding(module->packed->arithmetic);
+    const bool rounds = choices->constant[ROUNDS_TO_F32] ||
+                        (module->packed && tally_vulkan_relies_on_rounding(module->packed->arithmetic));
     const bool keeps_halves = choices->constant[KEEPS_HALVES], keeps_floats = choices->constant[KEEPS_SUBNORMALS];
     const char *others[TALLY_VULKAN_KERNEL_COUNT];
     size_t other_count = 0;
