@@ -10,17 +10,17 @@
  *               device has them. Without shaderInt64, computations in 64-bit integers are refused; without
  *               shaderFloat64, computations in doubles are refused and sums of f32 are kept in f32.
  *   Memory      Pointers in tally_args are device addresses (vkGetBufferDeviceAddress), cast to pointers, of buffers
- *               with VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT. Kernels read and write 32-bit words, so the words that
- *               hold a buffer's first and last bytes must lie in its memory. Elements may begin at any byte. An initial
- *               value is in device memory, too.
+ *               with VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT. Kernels write 32-bit words and read 32-bit words
+ *               or, with NVIDIA's driver, vectors of 16 bytes, so those that hold a buffer's first and last bytes must
+ *               lie in its memory. Elements may begin at any byte. An initial value is in device memory, too.
  *   Recording   The tally_stream given to tally_run is a VkCommandBuffer that is being recorded, outside of a render
  *               pass, of a queue family that computes. With a workspace of tally_plan_workspace bytes, aligned to 16, a
  *               call only records: it submits nothing, allocates nothing and waits for nothing. Without a workspace the
  *               plan's own memory is used. The call may then allocate it, and only one submission at a time may use it.
  *               There is one exception: a plan's first scan of arrays or rows that do not begin at multiples of 16
- *               bytes compiles a kernel for them. args.count must be NULL (see tally_vulkan_extra). Errors that only
- *               the device can find (bad offsets, bad labels, empty groups, too little room for runs of keys) leave
- *               the outputs untouched.
+ *               bytes, or lie otherwise than those before, compiles a kernel for them. args.count must be NULL (see
+ *               tally_vulkan_extra). Errors that only the device can find (bad offsets, bad labels, empty groups, too
+ *               little room for runs of keys) leave the outputs untouched.
  *   Barriers    All work is in VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT. Inputs must be visible there to
  *               VK_ACCESS_SHADER_READ_BIT beforehand; outputs are written with VK_ACCESS_SHADER_WRITE_BIT. A recording
  *               begins with a barrier from compute to compute. So it sees what earlier dispatches wrote, and one

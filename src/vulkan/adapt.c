@@ -1,6 +1,7 @@
 #include "vulkan/adapt.h"
 #include "vulkan/spirv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -60,6 +61,49 @@ static bool is_shuffle(uint32_t opcode) {
     return opcode == SpvOpGroupNonUniformShuffleUp || opcode == SpvOpGroupNonUniformShuffleDown;
 }
 
+/* Integers of 8 and 16 bits, what is made of them, and what has one of these types: they are for stores that are never
+ * executed where the device has none (STORES_BYTES of prelude.comp). Types come before what has them. */
+static bool *find_small(const uint32_t *words, size_t count) {
+    bool *const is_small = calloc(words[TALLY_SPIRV_BOUND], sizeof *is_small);
+    bool is_inside = false; /* a function: there types stand first, then what has them */
+    for (size_t at = TALLY_SPIRV_HEADER_WORDS, length; is_small && at < count; at += length) {
+        const uint32_t *const w = words + at, opcode = tally_spirv_opcode(w[0]);
+        length = tally_spirv_length(w[0]);
+        is_inside |= opcode == SpvOpFunction;
+        if (opcode == SpvOpTypeInt)
+            is_small[w[1]] = w[2] < 32;
+        else if (opcode == SpvOpTypeRuntimeArray)
+            is_small[w[1]] = is_small[w[2]];
+        else if (opcode == SpvOpTypePointer)
+            is_small[w[1]] = is_small[w[3]];
+        for (size_t k = 2; opcode == SpvOpTypeStruct && k < length; k++)
+            is_small[w[1]] |= is_small[w[k]];
+        if (is_inside && opcode != SpvOpStore && length > 2 && is_small[w[1]])
+            is_small[w[2]] = true;
+    }
+    return is_small;
+}
+static bool names_small(const uint32_t *words, const bool *is_small, bool is_inside) {
+    static const char bytes[] = "SPV_KHR_8bit_storage", halves[] = "SPV_KHR_16bit_storage";
+    const size_t length = tally_spirv_length(words[0]);
+    switch (tally_spirv_opcode(words[0])) {
+    case SpvOpCapability:
+        return words[1] == SpvCapabilityStorageBuffer8BitAccess || words[1] == SpvCapabilityStorageBuffer16BitAccess;
+    case SpvOpExtension:
+        return strcmp((const char *)(words + 1), bytes) == 0 || strcmp((const char *)(words + 1), halves) == 0;
+    case SpvOpDecorate:
+    case SpvOpMemberDecorate:
+    case SpvOpTypeInt:
+    case SpvOpTypeRuntimeArray:
+    case SpvOpTypeStruct:
+    case SpvOpTypePointer:
+    case SpvOpTypeForwardPointer:
+        return is_small[words[1]];
+    default:
+        return is_inside && length > 1 && is_small[words[1]];
+    }
+}
+
 /* Capabilities come first in a module; execution modes follow the entry points. */
 size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_halves, bool keeps_floats,
                           const uint32_t *words, size_t count, uint32_t *to) {
@@ -72,7 +116,10 @@ size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_
                                           (rounds || keeps_floats) && v->keeps_f32, rounds && v->keeps_f64}};
     uint32_t entry_points[MOST_ENTRY_POINTS];
     size_t entries = 0, written = TALLY_SPIRV_HEADER_WORDS;
-    bool has_double = false, are_told = false;
+    bool has_double = false, are_told = false, is_inside = false;
+    bool *const is_small = v->stores_bytes ? NULL : find_small(words, count);
+    if (!v->stores_bytes && !is_small)
+        return 0;
     memcpy(to, words, TALLY_SPIRV_HEADER_WORDS * sizeof *words);
     for (int k = 0; k < MODES; k++)
         if (modes[k].f16 || modes[k].f32 || modes[k].f64) {
@@ -90,6 +137,9 @@ size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_
             for (int k = 0; k < MODES; k++)
                 written += put_modes(to + written, &modes[k], entry_points, entries, has_double);
         }
+        is_inside |= opcode == SpvOpFunction;
+        if (is_small && names_small(words + at, is_small, is_inside))
+            continue;
         if (!v->has_shuffles && names_shuffles(words + at))
             continue;
         if (!v->has_shuffles && is_shuffle(opcode)) {
@@ -105,5 +155,6 @@ size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_
             to[written + LOOP_CONTROL] = SpvLoopControlDontUnrollMask;
         written += length;
     }
+    free(is_small);
     return written;
 }

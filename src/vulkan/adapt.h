@@ -18,8 +18,9 @@ enum { TALLY_VULKAN_ADAPT_WORDS = 1024 };
 
 /* Copies a module, with the execution mode SignedZeroInfNanPreserve for every entry point in the widths that the device
  * and the module have; DenormPreserve in 16 bits, if 'keeps_halves', and in 32, if 'keeps_floats'; and, if its
- * results depend on how sums are rounded, RoundingModeRTE and DenormPreserve in 32 and 64 bits. Returns the number of
- * words, at most TALLY_VULKAN_ADAPT_WORDS more. */
+ * results depend on how sums are rounded, RoundingModeRTE and DenormPreserve in 32 and 64 bits. What the device lacks,
+ * shuffles and stores of bytes, goes: the text does not execute it there. Returns the number of words, at most
+ * TALLY_VULKAN_ADAPT_WORDS more, or 0 if there is too little memory. */
 size_t tally_vulkan_adapt(const tally_vulkan_device *device, bool rounds, bool keeps_halves, bool keeps_floats,
                           const uint32_t *words, size_t count, uint32_t *to);
 

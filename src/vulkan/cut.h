@@ -39,6 +39,7 @@ typedef struct tally_vulkan_cut {
     uint32_t most_listed;              /* segments that workgroups of segments.comp take whole */
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */
+    bool rows_once;                   /* rows are groups of groups_once.comp */
     uint64_t head_words;              /* of groups_once.comp, by segments: a bit for each element */
 
     struct {

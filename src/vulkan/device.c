@@ -121,12 +121,15 @@ static const tally_device_interface vulkan_interface;
 typedef struct features {
     VkPhysicalDeviceFeatures2 base;
     VkPhysicalDeviceVulkan12Features v12;
+    VkPhysicalDevice16BitStorageFeatures halves;
 } features;
 
 static tally_status check_features(const tally_vulkan_device *v, features *f) {
     *f = (features){.base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                     .base.pNext = &f->v12,
-                    .v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+                    .v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                    .v12.pNext = &f->halves,
+                    .halves.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
     if (v->version < VK_API_VERSION_1_2)
         return tally_fail(TALLY_NO_DEVICE, "vulkan:%d (%s) speaks Vulkan %u.%u; 1.2 is needed: update its driver",
                           v->ordinal, v->name, VK_API_VERSION_MAJOR(v->version), VK_API_VERSION_MINOR(v->version));
@@ -193,6 +196,7 @@ static tally_status create_device(tally_vulkan_device *v) {
         return tally_fail(TALLY_UNSUPPORTED, "vulkan:%d (%s) has no memory that the host can map", v->ordinal, v->name);
     v->has_double = has.base.features.shaderFloat64;
     v->has_int64 = has.base.features.shaderInt64;
+    v->stores_bytes = has.v12.storageBuffer8BitAccess && has.halves.storageBuffer16BitAccess;
     v->adds_floats = adds_floats(v);
     static const char *const extensions[] = {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME};
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float = {
@@ -203,8 +207,12 @@ static tally_status create_device(tally_vulkan_device *v) {
                        .base.features = {.shaderInt64 = has.base.features.shaderInt64,
                                          .shaderFloat64 = has.base.features.shaderFloat64},
                        .v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                       .v12.pNext = v->adds_floats ? &atomic_float : NULL,
-                       .v12.bufferDeviceAddress = VK_TRUE};
+                       .v12.pNext = &wanted.halves,
+                       .v12.bufferDeviceAddress = VK_TRUE,
+                       .v12.storageBuffer8BitAccess = v->stores_bytes,
+                       .halves.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+                       .halves.pNext = v->adds_floats ? &atomic_float : NULL,
+                       .halves.storageBuffer16BitAccess = v->stores_bytes};
     const float priority = 1;
     const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                            .queueFamilyIndex = v->family,

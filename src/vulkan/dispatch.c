@@ -118,10 +118,25 @@ void tally_vulkan_tell(const tally_vulkan_launch *l, const arguments *groups) {
 
 /* Reverse tiles begin at the end; rows begin where the last one ends, if they are not taken as one array. */
 bool tally_vulkan_is_misaligned(const tally_computation *c, const tally_vulkan_cut *cut, const tally_args *a) {
-    const bool by_rows = c->desc.grouping == TALLY_AXIS && a->shape.outer > 1 && !cut->rows_a_chunk;
-    const uint64_t elements = cut->rows_a_chunk ? cut->elements : a->shape.extent;
+    const bool as_one = cut->rows_a_chunk || cut->rows_once; /* all rows */
+    const bool by_rows = c->desc.grouping == TALLY_AXIS && a->shape.outer > 1 && !as_one;
+    const uint64_t elements = as_one ? cut->elements : a->shape.extent;
     const uint64_t within = c->reverse || by_rows ? elements : 0, result = c->out_bytes * c->per_result;
     const uint64_t low = tally_vulkan_address(a->x) | tally_vulkan_address(a->y) | tally_vulkan_address(a->out) |
                          within * c->in_bytes | within * result;
     return low % 16 != 0;
+}
+
+unsigned tally_vulkan_ahead(const tally_vulkan_plan *plan, const tally_vulkan_cut *cut, const tally_args *a) {
+    /* Bytes of elements: single ones lie in 256 ways. Of results: those of 8 are stored by twos, in as many
+     * instructions.
+     */
+    enum { LEAST_BYTES = 2, MOST_BYTES = 4 };
+    const tally_computation *c = &plan->gpu.base.computation;
+    const uint64_t x = tally_vulkan_address(a->x), out = tally_vulkan_address(a->out);
+    const bool fills = 16 / c->in_bytes * c->out_bytes >= 16;
+    if (!tally_vulkan_takes_once(plan->device, c) || !cut->tiles || plan->device->lanes == 1 || c->reverse ||
+        c->in_bytes < LEAST_BYTES || x % c->in_bytes || out % c->out_bytes || (c->out_bytes > MOST_BYTES && out % 16))
+        return 0;
+    return (unsigned)(x % 16 + (fills ? out % 16 * 16 : 0));
 }

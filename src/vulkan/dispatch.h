@@ -45,4 +45,7 @@ void tally_vulkan_tell(const tally_vulkan_launch *launch, const tally_vulkan_arg
 bool tally_vulkan_is_misaligned(const tally_computation *computation, const tally_vulkan_cut *cut,
                                 const tally_args *args);
 
+/* X_AHEAD + 16 * OUT_AHEAD of the version of scan_once.comp that a run takes; 0: another. */
+unsigned tally_vulkan_ahead(const tally_vulkan_plan *plan, const tally_vulkan_cut *cut, const tally_args *args);
+
 #endif

@@ -64,6 +64,8 @@ static void launch_slabs(const tally_vulkan_launch *l) {
 
 tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, const tally_vulkan_cut *cut, bool counts) {
     const bool moments = tally_vulkan_takes_moments(c);
+    if (cut->rows_once)
+        return TALLY_VULKAN_GROUPS_ONCE;
     if (cut->path == TALLY_VULKAN_ALONG_ROWS && moments)
         return TALLY_VULKAN_MOMENT_ROWS;
     if (cut->path == TALLY_VULKAN_ALONG_ROWS && cut->rows_a_chunk)
@@ -84,6 +86,8 @@ tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, con
 static VkPipeline kernel_of_tiles(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_kernel kernel = tally_vulkan_kernel_of_tiles(c, l->cut, l->count != 0);
+    if (kernel == TALLY_VULKAN_SCAN_ONCE && tally_vulkan_ahead(l->plan, l->cut, l->args))
+        return l->plan->shifted;
     return tally_vulkan_is_misaligned(c, l->cut, l->args) && l->plan->anywhere[kernel] ? l->plan->anywhere[kernel]
                                                                                        : l->plan->kernels[kernel];
 }
@@ -210,6 +214,17 @@ static void launch_groups_once(const tally_vulkan_launch *l) {
     tally_vulkan_tell(l, &a);
 }
 
+static void launch_rows_once(const tally_vulkan_launch *l) {
+    const tally_vulkan_cut *cut = l->cut;
+    arguments a = tally_vulkan_arguments_of(l);
+    clear_tiles(l, &a, cut->heads, cut->once_words);
+    a.tile_words = l->workspace + cut->heads;
+    a.extent = cut->elements;
+    a.chunk = (uint32_t)cut->extent;
+    a.tiles = (uint32_t)cut->tiles;
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->once_groups);
+}
+
 static void launch_groups(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
@@ -281,6 +296,11 @@ static void launch_segments(const tally_vulkan_launch *l) {
 }
 
 void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
+    if (l->cut->rows_once) {
+        tally_vulkan_then(l);
+        launch_rows_once(l);
+        return;
+    }
     switch (l->cut->path) {
     case TALLY_VULKAN_FOLD:
         tally_vulkan_then(l); /* whoever used the workspace before is done with it */

@@ -19,11 +19,11 @@ enum {
     ROW_CHUNKS = 2112,           /* of many rows that are scanned as groups, */
     LONGEST_IN_CHUNKS = 1 << 18, /* elements: of longer ones a tile that is not full is little */
     ONCE_GROUPS = 396,           /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
-    SCAN_THREADS =
-        1 << 16,     /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
-    UNROLL = 8,      /* vectors a thread, at most: specialize.c has it, too */
-    STEPS = 4,       /* times UNROLL vectors that a thread has of a row, */
-    LEAST_ROW = 16,  /* unless fewer threads than this would share it */
+    SCAN_THREADS = 1 << 16, /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17:
+                               0.49. Half of elements of 8 bytes have as many bytes on their way: not timed alone */
+    UNROLL = 8,             /* vectors a thread, at most: specialize.c has it, too */
+    STEPS = 4,              /* times UNROLL vectors that a thread has of a row, */
+    LEAST_ROW = 16,         /* unless fewer threads than this would share it */
     LEAST_ROWS = 16, /* of a workgroup of short_rows.comp. 256 f32: 0.92, 0.76 by reduce.comp; longer ones: not tried */
     LONGEST_ROW = 128,      /* vectors of a segment that a thread of its team takes */
     LONGEST_TILED = 256,    /* the same in tiled_segments.comp; not tuned */
@@ -313,7 +313,7 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
 
 static bool scans_once(const tally_vulkan_device *device, const tally_computation *c) {
     return device->least_once != UINT64_MAX && c->entry && !c->exact && tally_is_scan(c) &&
-           16 / c->in_bytes * c->out_bytes >= sizeof(uint32_t) &&
+           (device->stores_bytes || 16 / c->in_bytes * c->out_bytes >= sizeof(uint32_t)) &&
            tally_vulkan_scans_once(c->monoid, tally_vulkan_arithmetic_of(device, c));
 }
 bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *c) {
@@ -321,9 +321,12 @@ bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_comp
 }
 /* Narrow elements take three passes: on an H200 exclusive bor of 9 * 10^7 u8 by segments of 220 takes 184 us, in one
  * pass 479, or 171 where a thread has two vectors. Sums in one pass do not know how many elements they have. */
+static bool scans_groups_once(const tally_vulkan_device *device, const tally_computation *c) {
+    return scans_once(device, c) && c->in_bytes >= sizeof(uint32_t) && c->out_bytes >= sizeof(uint32_t) &&
+           !tally_lowers_by_count(c->entry);
+}
 bool tally_vulkan_takes_groups_once(const tally_vulkan_device *device, const tally_computation *c) {
-    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && scans_once(device, c) &&
-           c->in_bytes >= sizeof(uint32_t) && c->out_bytes >= sizeof(uint32_t) && !tally_lowers_by_count(c->entry);
+    return (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) && scans_groups_once(device, c);
 }
 
 bool tally_vulkan_takes_moments(const tally_computation *c) {
@@ -368,7 +371,7 @@ static uint64_t scan_tile(uint32_t block, const tally_computation *c, tally_vulk
 static bool cut_tiles_once(const tally_vulkan_device *device, uint32_t block, uint64_t tile, uint64_t tiles,
                            tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     enum { WINDOW = 32, LEAST_BLOCK = 128 };
-    if (block < LEAST_BLOCK || cut->extent < device->least_once || !tiles || tiles > MOST_ONCE)
+    if (block < LEAST_BLOCK || cut->elements < device->least_once || !tiles || tiles > MOST_ONCE)
         return false;
     cut->tile = tile;
     cut->tiles = tiles;
@@ -425,7 +428,7 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         const bool is_narrow = c->in_bytes <= 4 && c->out_bytes < 4;
         const uint64_t units = units_of(cut, is_narrow && cut->inner >= 4 && takes_columns(c) ? 4 : 1);
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;
-        cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / units);
+        cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / (c->in_bytes == 8 ? 2 : 1) / units);
         divide_columns(block, c, cut);
         cut->scan_groups = divide_up(units * cut->chunks, block);
     }
@@ -516,6 +519,21 @@ static bool cut_groups_once(const tally_vulkan_device *device, uint32_t plan_blo
     return true;
 }
 
+/* Long rows that begin off vectors, as groups of one array: no tile is left part empty, and vectors are aligned
+ * wherever rows begin. Pieces take the other ways. On an H200 max of rows 9001 x 4003 f32 143 us, a row at a time 173;
+ * but sum of 300000 x 37 i64 108, in slabs 62. */
+static void cut_rows_once(const tally_vulkan_device *device, uint32_t plan_block, const tally_computation *c,
+                          tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+    const uint32_t block = tally_vulkan_block_of_groups_once(device, plan_block);
+    const uint64_t tile = once_tile(block, c, slot);
+    if (c->desc.grouping != TALLY_AXIS || !scans_groups_once(device, c) || cut->inner != 1 || cut->columns == 1 ||
+        cut->path != TALLY_VULKAN_ALONG_ROWS || cut->extent * c->in_bytes % 16 == 0 || cut->extent > INT32_MAX ||
+        !cut_tiles_once(device, block, tile, divide_up(cut->elements, tile), slot, cut))
+        return;
+    cut->rows_once = true;
+    cut->heads = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
+}
+
 static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                        tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
@@ -559,4 +577,6 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
     cut->too_many = cut->panels > MOST_GROUPS / cut->chunks || cut->scan_groups > MOST_GROUPS;
     if (cut->chunks > 1)
         cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * slot.bytes);
+    if (tally_is_scan(c))
+        cut_rows_once(device, block, c, slot, cut);
 }

@@ -106,7 +106,7 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
 enum { FORM_SCANS = 4 };
 static uint32_t form_of(const tally_computation *c) {
     return (c->desc.form == TALLY_INCLUSIVE_SCAN ? 1 : 0) | (c->reverse ? 2 : 0) | (tally_is_scan(c) ? FORM_SCANS : 0) |
-           (c->desc.grouping == TALLY_KEYS ? 8 : 0);
+           (c->desc.grouping == TALLY_KEYS ? 8 : 0) | (c->desc.grouping == TALLY_AXIS && tally_is_scan(c) ? 16 : 0);
 }
 
 uint32_t tally_vulkan_types_of(const tally_computation *c) {
@@ -132,9 +132,13 @@ enum {
     ALONG_ROWS,
     ALONG_COLUMNS,
     AS_STRETCH,
-    LANES
+    LANES,
+    STORES_BYTES,
+    ROUNDS_TO_F32,
+    X_AHEAD,
+    OUT_AHEAD
 };
-_Static_assert(LANES + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+_Static_assert(OUT_AHEAD + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
@@ -158,12 +162,18 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     if (kernel == TALLY_VULKAN_SCAN_ONCE || kernel == TALLY_VULKAN_GROUPS_ONCE)
         choices.constant[VECTORS] =
             tally_vulkan_once_vectors(tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c)));
-    choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE || device->is_software;
+    const uint32_t ahead = purpose >= TALLY_VULKAN_SHIFTED ? (uint32_t)purpose - TALLY_VULKAN_SHIFTED : 0;
+    choices.constant[ANYWHERE] = !ahead && (purpose == TALLY_VULKAN_ANYWHERE || device->is_software);
+    choices.constant[X_AHEAD] = ahead % 16;
+    choices.constant[OUT_AHEAD] = ahead / 16;
     choices.constant[SKIPS_NAN] = c->skips_nan;
     choices.constant[ALONG_ROWS] = purpose == TALLY_VULKAN_BY_ROWS;
     choices.constant[ALONG_COLUMNS] = purpose == TALLY_VULKAN_BY_COLUMNS || purpose == TALLY_VULKAN_AS_STRETCH;
     choices.constant[AS_STRETCH] = purpose == TALLY_VULKAN_AS_STRETCH;
     choices.constant[LANES] = device->lanes;
+    choices.constant[STORES_BYTES] = device->stores_bytes;
+    choices.constant[ROUNDS_TO_F32] = becomes_double && tally_is_scan(c) && c->monoid != TALLY_MONOID_moments &&
+                                      device->keeps_f32 && device->rounds_f32;
     return choices;
 }
 
@@ -352,7 +362,8 @@ static bool keeps_memory_of(const tally_vulkan_module *module, tally_vulkan_kern
 /* The words of a kernel, by itself mostly, for this device; 'room' takes those of the module and what is added. */
 static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                        const tally_vulkan_choices *choices, uint32_t *room) {
-    const bool rounds = module->packed && tally_vulkan_relies_on_rounding(module->packed->arithmetic);
+    const bool rounds = choices->constant[ROUNDS_TO_F32] ||
+                        (module->packed && tally_vulkan_relies_on_rounding(module->packed->arithmetic));
     const bool keeps_halves = choices->constant[KEEPS_HALVES], keeps_floats = choices->constant[KEEPS_SUBNORMALS];
     const char *others[TALLY_VULKAN_KERNEL_COUNT];
     size_t other_count = 0;

@@ -7,7 +7,7 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_CONSTANTS = 17 };
+enum { TALLY_VULKAN_CONSTANTS = 21 };
 
 /* The choices that are made with a kernel's pipeline, by the constant_ids in the texts of kernels/. */
 typedef struct tally_vulkan_choices {
@@ -39,7 +39,8 @@ typedef enum tally_vulkan_purpose {
     TALLY_VULKAN_BY_FEW_ROWS, /* the kernel of few rows */
     TALLY_VULKAN_AS_STRETCH,  /* that of few columns */
     TALLY_VULKAN_ANYWHERE,    /* tiles of scans that begin where vectors of 16 bytes do not */
-    TALLY_VULKAN_PURPOSES
+    TALLY_VULKAN_PURPOSES,
+    TALLY_VULKAN_SHIFTED = 256 /* scan_once.comp, and X_AHEAD + 16 * OUT_AHEAD of its text (dispatch.h) */
 } tally_vulkan_purpose;
 
 /* 'block': threads a workgroup. */

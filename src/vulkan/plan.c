@@ -276,6 +276,31 @@ static tally_status load_special_fold(tally_vulkan_plan *plan, const tally_vulka
                                      purpose, &plan->folds[purpose]);
 }
 
+/* The kernels that scan rows in one pass. */
+static tally_status load_rows_once(tally_vulkan_plan *plan) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    VkPipeline *const clear = &plan->kernels[TALLY_VULKAN_CLEAR_TILES];
+    VkPipeline *const once = &plan->kernels[TALLY_VULKAN_GROUPS_ONCE];
+    tally_status status = TALLY_OK;
+    if (!*clear)
+        status = tally_vulkan_service_get(plan->device, c, TALLY_VULKAN_CLEAR_TILES, clear);
+    if (status == TALLY_OK && !*once)
+        status = tally_vulkan_pipeline_get(plan->device, c, plan->module, block_of(plan, TALLY_VULKAN_GROUPS_ONCE),
+                                           TALLY_VULKAN_GROUPS_ONCE, TALLY_VULKAN_PLAIN, once);
+    return status;
+}
+
+/* The version of scan_once.comp for arrays that lie so; 0: none is needed. */
+static tally_status load_shifted(tally_vulkan_plan *plan, unsigned ahead) {
+    if (!ahead || plan->shifted_by == ahead)
+        return TALLY_OK;
+    const tally_status status = tally_vulkan_pipeline_get(
+        plan->device, &plan->gpu.base.computation, plan->module, block_of(plan, TALLY_VULKAN_SCAN_ONCE),
+        TALLY_VULKAN_SCAN_ONCE, (tally_vulkan_purpose)(TALLY_VULKAN_SHIFTED + ahead), &plan->shifted);
+    plan->shifted_by = status == TALLY_OK ? ahead : 0;
+    return status;
+}
+
 static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)gpu;
     const tally_computation *c = &gpu->base.computation;
@@ -283,15 +308,22 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_vulkan_cut shape_cut;
     uint64_t memory;
     tally_vulkan_plan_cut(plan, &r->args->shape, &shape_cut);
-    if (r->pieces.carry || r->pieces.total)
+    if (r->pieces.carry || r->pieces.total) {
         shape_cut.rows_a_chunk = 0;
+        shape_cut.rows_once = false;
+    }
     const bool has_findings = !r->stream && shape_cut.path != TALLY_VULKAN_NOTHING && tally_gpu_has_findings(c);
     tally_status status = check_run(c, r, &shape_cut);
     const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
     if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !tally_vulkan_takes_moments(c) &&
-        !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args))
+        !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args) &&
+        !(tiles == TALLY_VULKAN_SCAN_ONCE && tally_vulkan_ahead(plan, &shape_cut, r->args)))
         status = tally_vulkan_pipeline_get(plan->device, c, plan->module, block_of(plan, tiles), tiles,
                                            TALLY_VULKAN_ANYWHERE, &plan->anywhere[tiles]);
+    if (status == TALLY_OK && shape_cut.rows_once)
+        status = load_rows_once(plan);
+    if (status == TALLY_OK && tiles == TALLY_VULKAN_SCAN_ONCE)
+        status = load_shifted(plan, tally_vulkan_ahead(plan, &shape_cut, r->args));
     if (status == TALLY_OK && (shape_cut.path == TALLY_VULKAN_FOLD || (shape_cut.tall_rows && shape_cut.chunks > 1)))
         status = load_special_fold(plan, &shape_cut);
     if (status == TALLY_OK)

@@ -17,6 +17,8 @@ typedef struct tally_vulkan_plan {
     VkPipeline folds[TALLY_VULKAN_PURPOSES];        /* special reductions; made when first needed */
     VkPipeline fold_slots;                          /* the reduction of accumulators */
     VkPipeline anywhere[TALLY_VULKAN_KERNEL_COUNT]; /* for arrays not aligned for vectors; made when first needed */
+    VkPipeline shifted; /* scan_once.comp for arrays that lie so (tally_vulkan_ahead); made when first needed */
+    unsigned shifted_by;
     const tally_vulkan_module *module;
     bool has_window;    /* the kernels of exact scans in a window are loaded */
     tally_plan *sorted; /* LABELS: reduces the sorted elements by segments; NULL for other groupings */

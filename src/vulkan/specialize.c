@@ -41,6 +41,8 @@ static void add_choices(tally_text *text, const choices *c) {
                      "#version 450\n#extension GL_EXT_buffer_reference : require\n"
                      "#extension GL_EXT_buffer_reference_uvec2 : require\n"
                      "#extension GL_EXT_control_flow_attributes : require\n"
+                     "#extension GL_EXT_shader_8bit_storage : require\n"
+                     "#extension GL_EXT_shader_16bit_storage : require\n"
                      "%s%s%s#define SHUFFLES %d\n#define HAS_INT64 %d\n",
                      c->is_user ? "" : "#extension GL_KHR_shader_subgroup_shuffle_relative : require\n",
                      c->scans_once ? "#extension GL_KHR_memory_scope_semantics : require\n" : "",

@@ -55,6 +55,7 @@ typedef struct tally_vulkan_device {
     /* From this many elements on scans of all values take one pass, in which workgroups wait for others that have
      * started: UINT64_MAX if nothing guarantees that those go on. */
     uint64_t least_once;
+    bool stores_bytes; /* and half words, by instructions of their own; of a caller's device, false */
     bool has_shuffles;
     unsigned lanes; /* neighbouring threads that exchange values by shuffles; 1: none do */
     unsigned block; /* threads a workgroup */

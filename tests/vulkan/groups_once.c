@@ -262,6 +262,37 @@ static void test_in_place(void **state) {
 }
 
 /* Nothing is written where offsets are bad. */
+/* Rows that begin off vectors are groups, too. */
+static void check_rows(tally_op op, tally_form form, unsigned flags, tally_dtype in, size_t rows, size_t extent,
+                       size_t x_begins, size_t out_begins) {
+    tally_desc desc = describe(op, form, in);
+    const size_t count = rows * extent, size = out_size(op, in);
+    desc.grouping = TALLY_AXIS;
+    desc.flags = flags;
+    fill(in, count);
+    tally_args args = arguments(numbers, extent, expected, count * size);
+    args.shape = (tally_shape){.outer = rows, .extent = extent, .inner = 1};
+    assert_ok(run_desc(processor, &desc, &args));
+    assert_ok(tally_copy(device, x + x_begins, numbers, count * tally_dtype_size(in)));
+    args.x = x + x_begins;
+    args.out = out + out_begins;
+    assert_ok(run_desc(device, &desc, &args));
+    assert_ok(tally_copy(device, found, out + out_begins, count * size));
+    for (size_t i = 0; i < count; i++)
+        if (!agree(&desc, expected + i * size, found + i * size, size))
+            fail_msg("%s of %s, form %d, flags %u, %zu rows of %zu: element %zu is wrong", tally_op_name(op),
+                     tally_dtype_name(in), form, flags, rows, extent, i);
+}
+
+static void test_rows(void **state) {
+    (void)state;
+    check_rows(TALLY_SUM, TALLY_INCLUSIVE_SCAN, 0, TALLY_F32, 37, 4099, 0, 0);
+    check_rows(TALLY_SUM, TALLY_EXCLUSIVE_SCAN, 0, TALLY_F32, 3, 70001, 4, 12);
+    check_rows(TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE, TALLY_F32, 41, 2501, 0, 0);
+    check_rows(TALLY_SUM, TALLY_INCLUSIVE_SCAN, 0, TALLY_I32, 29, 5003, 0, 0);
+    check_rows(TALLY_MIN, TALLY_INCLUSIVE_SCAN, 0, TALLY_F64, 11, 9001, 8, 0);
+}
+
 static void test_bad_offsets(void **state) {
     const tally_desc desc = describe_groups(TALLY_SUM, TALLY_INCLUSIVE_SCAN, 0, TALLY_F32, false);
     const size_t extent = 3 * tile_of(TALLY_F32), groups = cut(extent, 100, false);
@@ -313,6 +344,7 @@ int main(void) {
                                        cmocka_unit_test(test_bits_are_the_same_every_run),
                                        cmocka_unit_test(test_initial_value),
                                        cmocka_unit_test(test_in_place),
+                                       cmocka_unit_test(test_rows),
                                        cmocka_unit_test(test_bad_offsets)};
     if (tally_open("vulkan:0", &device) != TALLY_OK) {
         printf("%s\n", tally_last_error());

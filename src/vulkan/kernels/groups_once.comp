@@ -126,6 +126,18 @@ void load_heads(uint tile, out uint words[HEAD_WORDS_A_THREAD]) {
     }
 }
 
+/* The same of rows. */
+void mark_rows(uint tile, out uint words[HEAD_WORDS_A_THREAD]) {
+    wide ahead; /* elements of the tile's first row before it */
+    divided(times(tile, ONCE_LENGTH), wide_of(p.chunk), ahead);
+    UNROLLED for (uint k = 0; k < HEAD_WORDS_A_THREAD; k++) {
+        const uint w = k * BLOCK + THREAD, of_row = (ahead.x + 32 * w) % p.chunk;
+        words[k] = 0;
+        for (uint i = of_row == 0 ? 0 : p.chunk - of_row; i < 32; i += p.chunk)
+            words[k] |= 1u << i;
+    }
+}
+
 /* Every group begins with 'base'. */
 acc_t after_window(acc_t base, acc_t before, uint k) {
     return combine(chosen(window_begins[k], base, before), team_slots[k]);
@@ -165,11 +177,12 @@ acc_t look_back(uint tile, acc_t base, inout acc_t before_window, inout uint win
 
 void groups_once() {
     begin_kernel();
-    if (!BY_KEYS && CONTROL.refused != 0)
+    const bool by_segments = !BY_KEYS && !BY_ROWS;
+    if (by_segments && CONTROL.refused != 0)
         return;
     const uint tiles = p_tiles;
     wide low = wide(0), high = p.extent;
-    if (!BY_KEYS) {
+    if (by_segments) {
         const wide first = offset_at(wide(0)), end = offset_at(p_segments);
         low = REVERSE ? minus(p.extent, end) : first;
         high = REVERSE ? minus(p.extent, first) : end;
@@ -193,7 +206,9 @@ void groups_once() {
         UNROLLED for (uint k = 0; k < HEAD_WORDS_A_THREAD; k++)
             heads_here[k] = 0;
         if (now < tiles) {
-            if (!BY_KEYS)
+            if (BY_ROWS)
+                mark_rows(now, heads_here);
+            else if (!BY_KEYS)
                 load_heads(now, heads_here);
             const scan_tile t = tile_of_groups(now, low, high);
             const address from = element_at(p.x, begin_of_tile(now));

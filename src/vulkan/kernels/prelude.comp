@@ -27,7 +27,8 @@
  *   raise(bits)
  *
  * The types of elements are specialization constants, or, where these are 0, told with each run. Memory is reached by
- * address, in words of 32 bits: so elements of any size may lie anywhere, and no feature for small types is needed.
+ * address, in words of 32 bits: so elements of any size may lie anywhere. No feature for small types is needed: where the
+ * device has none, adapt.c takes the stores of bytes out.
  * Only LANES of slots.comp depends on the size of subgroups. */
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint IN_GIVEN = 0;
@@ -39,6 +40,8 @@ layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* else subnormals 
 layout(constant_id = 9) const bool KEEPS_HALVES = false; /* else the device may take subnormal f16 for zeros */
 
 layout(constant_id = 12) const bool SKIPS_NAN = false;   /* elements that are NaN are left out */
+layout(constant_id = 18) const bool ROUNDS_TO_F32 = false; /* the device does as it should, subnormals too */
+layout(constant_id = 17) const bool STORES_BYTES = false; /* else a word is the least that is stored (adapt.c) */
 
 /* What a run tells: IN + 16 * OUT + 256 * INDEX + 4096 * (OPERATOR + 1) + 2^20 * (FORM + 1), and ddof. */
 uint told_types;
@@ -55,6 +58,7 @@ int told_ddof;
 #define REVERSE    ((FORM & 2u) != 0)
 #define IS_SCAN    ((FORM & 4u) != 0)
 #define BY_KEYS    ((FORM & 8u) != 0)
+#define BY_ROWS    ((FORM & 16u) != 0) /* a scan along an axis: of groups_once.comp */
 #define BLOCK    gl_WorkGroupSize.x
 #define THREAD   gl_LocalInvocationID.x
 
@@ -203,10 +207,29 @@ uvec2 pick(uvec4 vector, uint k, uint log) {
     return log == 1 ? uvec2(word >> 16u * (k & 1u) & 65535u, 0) : uvec2(word >> 8u * (k & 3u) & 255u, 0);
 }
 
-/* Some bits of a word whose others may be another invocation's. */
+layout(buffer_reference, std430, buffer_reference_align = 1) buffer bytes_at {
+    uint8_t byte[];
+};
+layout(buffer_reference, std430, buffer_reference_align = 2) buffer halves_at {
+    uint16_t half_word[];
+};
+/* Some bytes of a word whose others may be another invocation's. Where the device has no stores of bytes, atomic
+ * operations leave those alone. */
 void merge_word(address at, uint mask, uint bits) {
     if (mask == ~0u) {
         words_at(at).word[0] = bits;
+    } else if (STORES_BYTES && (mask == 65535u || mask == 65535u << 16)) {
+        halves_at(at).half_word[mask & 1u ^ 1u] = uint16_t(bits >> (mask == 65535u ? 0 : 16));
+    } else if (STORES_BYTES) {
+        bytes_at to = bytes_at(at);
+        if ((mask & 255u) != 0)
+            to.byte[0] = uint8_t(bits);
+        if ((mask >> 8 & 255u) != 0)
+            to.byte[1] = uint8_t(bits >> 8);
+        if ((mask >> 16 & 255u) != 0)
+            to.byte[2] = uint8_t(bits >> 16);
+        if (mask >> 24 != 0)
+            to.byte[3] = uint8_t(bits >> 24);
     } else if (mask != 0) {
         atomicAnd(words_at(at).word[0], ~mask);
         atomicOr(words_at(at).word[0], bits & mask);
@@ -220,6 +243,14 @@ void merge_bytes(address at, uint mask, uint bits) {
         merge_word(plus(to, 4), mask >> 1 >> back, bits >> 1 >> back);
 }
 void store_bits(address at, uint log, uvec2 bits) {
+    if (STORES_BYTES && log == 0) {
+        bytes_at(at).byte[0] = uint8_t(bits.x);
+        return;
+    }
+    if (STORES_BYTES && log == 1 && (at.x & 1u) == 0) {
+        halves_at(at).half_word[0] = uint16_t(bits.x);
+        return;
+    }
     merge_bytes(at, log == 0 ? 255u : log == 1 ? 65535u : ~0u, bits.x);
     if (log == 3)
         merge_bytes(plus(at, 4), ~0u, bits.y);
@@ -244,6 +275,17 @@ void store_bytes(address at, uvec4 vector, uint count) {
     UNROLLED for (uint w = 0; w < 4; w++)
         if (4 * w < count)
             merge_bytes(plus(at, 4 * w), count - 4 * w >= 4 ? ~0u : (1u << 8u * (count - 4 * w)) - 1u, vector[w]);
+}
+
+/* Bytes [low, high) of a vector that is aligned. */
+void store_bytes_between(address at, uvec4 vector, uint low, uint high) {
+    [[dont_unroll]] for (uint b = 0; b < 16; b += 4) {
+        const uint from = clamp(low, b, b + 4) - b, to = clamp(high, b, b + 4) - b;
+        const uint below = to == 4 ? ~0u : (1u << 8u * to) - 1u;
+        if (from < to)
+            merge_word(plus(at, b), below & ~((1u << 8u * from) - 1u), vector.x);
+        vector = vector.yzwx;
+    }
 }
 
 /* Inserts an element's result into a vector, at 'byte' of 16. */

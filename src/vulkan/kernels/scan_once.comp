@@ -138,6 +138,51 @@ wide begin_of_tile(uint tile) {
           IN_LOG == 3 ? x[(place) << 1 & 2u | 1u] : 0u)
 #define LIFTED(x, k) acc_of(lift_bits(PICKED(x, PLACE_IN_VECTOR(k)), uvec2(0), wide(0)))
 
+#if SHUFFLES
+#define vector_before(x) subgroupShuffleUp(x, 1)
+#else
+#define vector_before(x) (x)
+#endif
+
+/* The aligned vector in which the results of a thread's vector v begin, of which the thread before has the others. Those
+ * at the ends of a subgroup meet in shared memory. */
+#define RESULTS_OF_VECTOR (VECTOR << OUT_LOG >> 4)
+void store_beside(address aligned, uint v, uvec4 first, uvec4 last) {
+    const uint lane = THREAD & LANES - 1, edge = 8 * (v * (BLOCK / LANES) + THREAD / LANES);
+    const uvec4 before = vector_before(last);
+    if (lane == 0) {
+        spare_words[edge] = first.x;
+        spare_words[edge + 1] = first.y;
+        spare_words[edge + 2] = first.z;
+        spare_words[edge + 3] = first.w;
+    } else {
+        vectors_at(aligned).vector[(v * BLOCK + THREAD) * RESULTS_OF_VECTOR] =
+            straddling(before, first, 16 - OUT_AHEAD);
+    }
+    if (lane == LANES - 1) {
+        spare_words[edge + 4] = last.x;
+        spare_words[edge + 5] = last.y;
+        spare_words[edge + 6] = last.z;
+        spare_words[edge + 7] = last.w;
+    }
+}
+uvec4 edge_vector(uint at) {
+    return uvec4(spare_words[at], spare_words[at + 1], spare_words[at + 2], spare_words[at + 3]);
+}
+/* The tile's ends are parts of vectors. All threads call this. */
+void store_edges(address aligned) {
+    barrier();
+    if (THREAD <= EDGES) {
+        const uvec4 before = edge_vector(8 * max(THREAD, 1u) - 4), first = edge_vector(8 * min(THREAD, EDGES - 1));
+        const uvec4 words = straddling(before, first, 16 - OUT_AHEAD);
+        const address at = plus(aligned, 16 * THREAD * LANES * RESULTS_OF_VECTOR);
+        if (THREAD > 0 && THREAD < EDGES)
+            vectors_at(at).vector[0] = words;
+        else
+            store_bytes_between(at, words, THREAD == 0 ? OUT_AHEAD : 0, THREAD == 0 ? 16 : OUT_AHEAD);
+    }
+}
+
 #define SLOT_OF_TEAM(i) tile_slots[spread(THREAD * TEAM + i)]
 #define SLOT_OF_ROW(i)  team_sums[THREAD * (BLOCK / TEAM) + i]
 
@@ -160,7 +205,12 @@ void scan_once() {
         uint next = tiles;
         if (now < tiles) {
             const address from = element_at(p.x, begin_of_tile(now));
-            if (ANYWHERE && IN_LOG == 3 && (from.x & 7u) == 0) {
+            if (X_AHEAD != 0) {
+                /* at the array's ends, too: memory that has a part of a vector has all of it */
+                vectors_at aligned = vectors_at(minus(from, X_AHEAD));
+                UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
+                    x[v] = straddling(aligned.vector[PLACE_OF_VECTOR(v)], aligned.vector[PLACE_OF_VECTOR(v) + 1], X_AHEAD);
+            } else if (ANYWHERE && IN_LOG == 3 && (from.x & 7u) == 0) {
                 UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
                     x[v] = load_two_pairs(plus(from, 16 * PLACE_OF_VECTOR(v)));
             } else if (ANYWHERE && (IN_LOG == 3 || now == 0 || now == tiles - 1)) {
@@ -246,9 +296,12 @@ void scan_once() {
                     if ((k + 1 << OUT_LOG & 15u) == 0) {
                         const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
                         const address here = plus(to, 16 * place);
-                        if (!ANYWHERE)
+                        if (OUT_AHEAD != 0 && k << OUT_LOG >= 16)
+                            vectors_at(minus(to, OUT_AHEAD)).vector[place] =
+                                straddling(words_before, words, 16 - OUT_AHEAD);
+                        else if (!ANYWHERE && OUT_AHEAD == 0)
                             vectors_at(to).vector[place] = words;
-                        else if (!exchanging)
+                        else if (ANYWHERE && !exchanging)
                             store_results(here, words);
                         else if (k << OUT_LOG < 16)
                             first_words = words;
@@ -262,10 +315,14 @@ void scan_once() {
                 }
                 if (!FILLS_VECTORS)
                     store_bytes(plus(to, PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG)), words, VECTOR << OUT_LOG);
+                if (OUT_AHEAD != 0)
+                    store_beside(minus(to, OUT_AHEAD), v, first_words, words_before);
                 if (exchanging)
                     exchange_whole(plus(to, (v * BLOCK + THREAD) * (VECTOR << OUT_LOG)), v, first_words, words_before,
                                    left_vector, first_of_tile);
             }
+            if (OUT_AHEAD != 0)
+                store_edges(minus(to, OUT_AHEAD));
             if (exchanging)
                 store_ends(to, ONCE_LENGTH << OUT_LOG, first_of_tile, left_vector);
             if (last == tiles - 1 && given(p.total) && THREAD == 0) { /* nothing has been added up since */

@@ -79,12 +79,19 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
 #define RESULT        (PER_RESULT << OUT_LOG)
 #define FILLS_VECTORS (RESULT * VECTOR >= 16)
 
+/* What a version of scan_once.comp is compiled for: bytes from the last aligned address to the input and to the results.
+ * Where both are 0, arrays are aligned or it is told at run time how they lie. */
+layout(constant_id = 19) const uint X_AHEAD = 0;
+layout(constant_id = 20) const uint OUT_AHEAD = 0;
+/* Of its tile: both vectors of results at each place where subgroups of neighbours meet. */
+const uint EDGES = LANES > 1 ? TILE_VECTORS * BLOCK / LANES : 0, WORDS_OF_EDGES = 8 * EDGES;
+
 /* Whether the results of a tile's vectors lie across vectors in memory. Neighbouring threads then exchange the last
  * vectors of their results, and store aligned ones. Results of 8 bytes need no exchange: a thread stores them by twos. */
 bool lie_across(address out_at) {
     return ANYWHERE && FILLS_VECTORS && !REVERSE && OUT_LOG != 3 && (out_at.x & 15u) != 0;
 }
-shared uint spare_words[4 * BLOCK];
+shared uint spare_words[4 * BLOCK > WORDS_OF_EDGES ? 4 * BLOCK : WORDS_OF_EDGES];
 uvec4 spare_vector(uint thread) {
     return uvec4(spare_words[thread], spare_words[BLOCK + thread], spare_words[2 * BLOCK + thread],
                  spare_words[3 * BLOCK + thread]);
@@ -184,8 +191,8 @@ void exchange_whole(address at, uint v, uvec4 first, uvec4 last, inout uvec4 lef
 void store_ends(address at, uint bytes, uvec4 first_of_tile, uvec4 left) {
     const uint byte = at.x & 15u;
     if (THREAD == 0) {
-        store_bytes(at, first_of_tile, 16 - byte);
-        store_bytes(plus(at, bytes - byte), straddling(left, left, 16 - byte), byte);
+        store_bytes_between(minus(at, byte), straddling(left, first_of_tile, 16 - byte), byte, 16);
+        store_bytes_between(plus(at, bytes - byte), straddling(left, left, 16 - byte), 0, byte);
     }
 }
 address results_at(scan_tile t, uint logical) {

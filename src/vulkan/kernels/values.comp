@@ -70,6 +70,8 @@ wide output_of(int64_t x) {
 #endif
 #if HAS_DOUBLE
 wide output_of(double x) {
+    if (ROUNDS_TO_F32 && OUT == F32)
+        return is_nan(x) ? nan_bits(F32) : wide_of(floatBitsToUint(float(x)));
     return convert_float(unpackDouble2x32(x), F64, OUT);
 }
 #endif
