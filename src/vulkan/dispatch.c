@@ -1,6 +1,7 @@
 #include "vulkan/dispatch.h"
 
 #include "core/arithmetic.h"
+#include "vulkan/path.h"
 
 typedef tally_vulkan_arguments arguments;
 
