@@ -1,5 +1,5 @@
-/* Segments of several tiles of segment_tiles.comp, or of several chunks of segments.comp: what a tile leaves of those that it
- * has in part, and a dispatch that joins these parts. */
+/* Segments of several tiles of segment_tiles.comp, or of several chunks of segments.comp: what a tile leaves of those
+ * that it has in part, and a dispatch that joins these parts. */
 
 /* What a tile leaves: the elements before its first bit, or all; and those after its last one. */
 void leave_lead(uint tile, acc_t acc) {
@@ -15,7 +15,7 @@ acc_t tail_of(uint tile) {
     return read_slot(p.slots, plus(times(tile, 2u), 1u));
 }
 
-/* Whether a segment is longer than a chunk, so that workgroups fold its parts, and neither teams nor one workgroup all. */
+/* Whether a segment is longer than a chunk, so that workgroups fold its parts. */
 bool spans_chunks(wide begin, wide end) {
     return !is_below(minus(end, begin), p.chunk + 1);
 }

@@ -1,6 +1,7 @@
-/* Reductions by segments, for monoids whose order does not matter. Up to a length, a team of threads folds each segment, or
- * tiled_segments.comp has it. Whole workgroups fold the longer ones: each of a list, or, if a segment is longer than a chunk
- * of the input, what it has in each chunk, as a chunk has two such parts at most. join_tiles.comp joins these parts. */
+/* Reductions by segments, for monoids whose order does not matter. Up to a length, a team of threads folds each
+ * segment, or tiled_segments.comp has it. Whole workgroups fold the longer ones: each of a list, or, if a segment is
+ * longer than a chunk of the input, what it has in each chunk, as a chunk has two such parts at most. join_tiles.comp
+ * joins these parts. */
 
 #if COMMUTES
 wide segment_of_team(uint group, uint teams_log) {
