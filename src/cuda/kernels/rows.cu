@@ -128,44 +128,27 @@ template <loading How, int Threads, int Unroll> inline void add_whole_step(const
 }
 
 /* A step that is not whole, or at an end of the array: there the thread's first vector, or those after its last, cannot
- * be loaded as such. Elements are added in their order. Whole vectors are loaded together: nearly all rows end with such
- * a step, and a chunk of a short row has no other. Those that lie across two are loaded as words, so nothing outside of
- * the array is read. Vectors move up by one for each that is added, so the code that adds stands here once, and takes few
- * registers. On an H200 the sum of 140,603 u64 took 5.7 us and 6.7. */
+ * be loaded as such. Elements are added in their order. Whole vectors that need one load each are loaded together: nearly
+ * all rows end with such a step, and a chunk of a short row has no other. They move up by one for each that is added, so
+ * the code that adds stands here once, and takes few registers. On an H200 the sum of 140,603 u64 took 5.7 us and 6.7. */
 template <loading How, int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
     constexpr uint32 STEP = Threads * VECTOR;
-    constexpr bool AS_WORDS = How == ACROSS && !IS_LARGE && (sizeof(in_t) >= 4 || (sizeof(in_t) == 2 && !HAS_SECOND));
-    constexpr int AHEAD = How != ACROSS ? Unroll : !AS_WORDS ? 1 : HAS_SECOND && Unroll > 1 ? Unroll / 2 : Unroll;
-    /* Halves take the word in which the first begins, and the one in which the last ends. */
-    constexpr bool ARE_HALVES = AS_WORDS && sizeof(in_t) == 2;
-    const uint32 shift = ((uint64)r.x | (HAS_SECOND ? (uint64)r.y : 0)) & 3, last = ARE_HALVES && shift ? 4 : 3;
-    const auto load_whole = [=](const in_t *from) {
-        const uint32 *const word = (const uint32 *)((const uint8 *)from - (ARE_HALVES ? shift : 0));
-        return AS_WORDS ? uint4{word[0], word[1], word[2], word[3]} : load_bits<How>(from);
-    };
+    constexpr int AHEAD = How != ACROSS ? Unroll : 1;
 #pragma unroll 1
     for (int u = 0; u < Unroll && at < end; u += AHEAD) {
         uint4 a[AHEAD], b[AHEAD];
-        uint32 behind[AHEAD], wholes = 0;
+        uint32 wholes = 0;
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             const uint64 from = at + k * STEP;
-            const bool can_load = AS_WORDS && !ARE_HALVES ? shift == 0 && from >= r.lowest
-                                                          : takes_vectors(r, from, from + VECTOR),
-                       is_whole = from + VECTOR <= end && (How == ALIGNED || can_load);
+            const bool is_whole = from + VECTOR <= end && (How == ALIGNED || takes_vectors(r, from, from + VECTOR));
             a[k] = b[k] = {0, 0, 0, 0};
-            behind[k] = 0;
             if (is_whole)
-                a[k] = load_whole(r.x + from);
-            if (ARE_HALVES && is_whole)
-                behind[k] = ((const uint32 *)((const uint8 *)(r.x + from) - shift))[last];
+                a[k] = load_bits<How>(r.x + from);
             if (HAS_SECOND && is_whole)
-                b[k] = load_whole(r.y + from);
+                b[k] = load_bits<How>(r.y + from);
             wholes |= is_whole << k;
         }
-#pragma unroll
-        for (int k = 0; k < AHEAD && ARE_HALVES; k++)
-            a[k] = straddling_from<0>(a[k], {behind[k], 0, 0, 0}, shift);
 #pragma unroll 1
         for (int k = 0; k < AHEAD && at < end; k++, wholes >>= 1, at += STEP) {
             if (wholes & 1) {
