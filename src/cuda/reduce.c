@@ -12,10 +12,6 @@ enum {
     CHUNKS_OF_COSTLY = 64,
     /* This many chunks for each multiprocessor keep it busy; with as many rows, rows are not cut. */
     LEAST_CHUNKS = 4,
-    /* So few chunks of little input, as the last block takes over the sums of so many at a time, and each time waits
-     * for memory: by surveys 300 to 500 blocks took 1.3 to 1.8 us more than the roof, 550 to 750 took 2.2 to 2.5. */
-    LITTLE_STEPS = 32, /* for each multiprocessor */
-    AT_ONCE = 2 * TALLY_CUDA_BLOCK,
 
     CLUSTER_VECTORS = 1 << 15, /* a reduction of no more vectors is one cluster's */
     CLUSTER_UNROLL = 4,        /* vectors, as in cluster.cu */
@@ -63,9 +59,8 @@ static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_
     uint64_t chunks = processors * (is_costly || !sizes->has_clusters ? CHUNKS_OF_COSTLY : CHUNKS);
     if (rows >= few)
         return 1;
-    if (sizes->begins_slowly || sizes->slot_bytes > 16 || (is_costly && steps * rows < chunks) ||
-        (rows == 1 && steps < processors * LITTLE_STEPS))
-        chunks = rows == 1 ? least(few, AT_ONCE + 1) : few;
+    if (sizes->begins_slowly || sizes->slot_bytes > 16 || (is_costly && steps * rows < chunks))
+        chunks = few;
     chunks = least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes) / rows;
     return most(1, sizes->has_clusters ? chunks : least(chunks, ONE_BLOCK_FOLDS));
 }
