@@ -162,7 +162,6 @@ typedef struct tally_cuda_cut {
             bool are_small;       /* tiles of segments */
             bool hand_over;       /* tiles the parts of segments that cross them, if each block checks all offsets */
             uint64_t apart_tiles; /* of keys in two launches, if the output is small (apart_runs.cu); or 0 */
-            bool are_large_apart; /* those tiles are as large as others */
             uint64_t apart_runs;  /* for which their results have room, a power of two */
             bool is_apart;        /* results of segments wait (finish_segments.cu) */
             unsigned few;         /* blocks of the only launch, if there are few elements; else 0 */

@@ -131,12 +131,14 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
     const bool in_place = keys || (s->slot_bytes > 16 && !s->fold_spreads) || result <= in ||
                           (s->fold_stages && result <= 2 * in && c->is_sized);
     const bool has_keys = tally_cuda_has_place_keys(c);
-    const bool takes_twice = (s->slot_bytes <= 8 || has_keys) && !s->fold_stages && (in == 1 || (in == 2 && in_place));
+    const bool takes_twice =
+        !keys && (s->slot_bytes <= 8 || has_keys) && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
     /* By keys, tiles of 1024 elements made as much work besides: logsumexp of 16 million i32 took 105 us on an H200
-     * (before, with exponentials, 131; of 34 million with such tiles 240 and 269). */
+     * (before, with exponentials, 131; of 34 million with such tiles 240 and 269), argmax of 20 million f32 96 (101).
+     * With accumulators of 8 bytes sums of 25 million i32 took 56 (55). */
     const bool is_wide = keys && s->slot_bytes > 8 && result > in && !two;
     const unsigned shared = is_wide ? 2 * FOLD_SHARED : FOLD_SHARED;
     while (s->fold_tile * element > shared && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
@@ -154,7 +156,7 @@ void tally_cuda_fold_sizes(const tally_computation *c, int architecture, tally_c
         s->fold_stages = s->fold_spreads = false;
     }
     s->fold_blocks = s->differences || s->slot_bytes <= 8 || has_keys ? 8 : s->slot_bytes <= 32 ? 4 : 2;
-    if ((is_wide && !s->differences) || c->monoid == TALLY_MONOID_logsumexp)
+    if (is_wide && !s->differences)
         s->fold_blocks = (unsigned)least(s->fold_blocks, 6);
     parts_sizes(c, s);
     if (keys)

@@ -49,11 +49,10 @@ enum {
     /* runs that wait for the second of two launches. Where 10 MB wait, of a million f64 in runs of 1.5, sums took 21.8
      * us on an H200, and 18.4 in three launches; std of 350,000 f64 in runs of 90 12.0 and 15.7. */
     APART = 4 << 20, /* bytes at most, which the workspace has room for */
-    APART_TURNS = 2, /* small tiles for each that is resident */
-    LARGE_TURNS = 4, /* larger ones, as each block of the second launch reads the words of all */
+    APART_TURNS = 2, /* tiles for each that is resident */
 
     /* segments whose results wait for the last launch */
-    APART_TILES = 32, /* a processor at most */
+    APART_TILES = 16, /* a processor at most */
     APART_MEAN = 8,   /* elements of a segment at least */
 
     /* segments that each block checks by itself: then one launch is enough, in which tiles hand over their parts */
@@ -169,19 +168,17 @@ static uint64_t most_apart(const tally_computation *c, uint64_t elements) {
     return runs;
 }
 
-/* Tiles in two launches, if they are few: small ones, or else others. */
+/* Small tiles in two launches, if they are few. */
 static void cut_apart_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                            uint64_t elements, tally_cuda_cut *cut) {
+    const uint64_t tiles = divide_up(elements, sizes->small_fold_tile);
     const uint64_t resident = (uint64_t)device->multiprocessors * sizes->fold_blocks;
-    const bool are_large = divide_up(elements, sizes->small_fold_tile) > resident * APART_TURNS;
-    const unsigned tile = are_large ? sizes->fold_tile : sizes->small_fold_tile;
-    const uint64_t tiles = divide_up(elements, tile);
-    if (c->is_sized || tiles > resident * LARGE_TURNS)
+    if (c->is_sized || tiles > resident * APART_TURNS)
         return;
     cut->folds.apart_tiles = tiles;
-    cut->folds.are_large_apart = are_large;
     cut->folds.apart_runs = most_apart(c, elements);
-    const uint64_t places = cut->folds.apart_runs + tile; /* the last tile of a turn may reach over it */
+    const uint64_t places =
+        cut->folds.apart_runs + sizes->small_fold_tile; /* the last tile of a turn may reach over it */
     cut->apart = tally_cuda_place(cut, places * c->out_bytes * c->per_result);
     cut->keys = tally_cuda_place(cut, places * c->index_bytes);
 }
@@ -471,9 +468,7 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
         args.apart = l->workspace + cut->apart;
         args.apart_keys = l->workspace + cut->keys;
         args.apart_runs = (uint32_t)cut->folds.apart_runs;
-        tally_status status =
-            tally_cuda_enqueue(l, cut->folds.are_large_apart ? k->fold_large_runs_apart : k->fold_runs_apart, grid,
-                               &args, "launching a reduction of runs");
+        tally_status status = tally_cuda_enqueue(l, k->fold_runs_apart, grid, &args, "launching a reduction of runs");
         grid.x = divide_up(args.tiles, TALLY_CUDA_FOLD_BLOCK / 32);
         if (status == TALLY_OK)
             status =

@@ -96,10 +96,14 @@ static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_wave_runs,
                                     NULL};
 static const char *const runs[] = {RUNS, RUN_TILES, tally_cuda_kernels_fold_runs, NULL};
-#define RUNS_APART RUNS, RUN_TILES, tally_cuda_kernels_fold_cuts, tally_cuda_kernels_apart_runs
-
-static const char *const apart_runs[] = {tally_cuda_kernels_small_tiles, RUNS_APART, entry_fold_runs_apart, NULL};
-static const char *const large_apart_runs[] = {RUNS_APART, entry_fold_large_runs_apart, entry_place_runs_apart, NULL};
+static const char *const apart_runs[] = {tally_cuda_kernels_small_tiles,
+                                         RUNS,
+                                         RUN_TILES,
+                                         tally_cuda_kernels_fold_cuts,
+                                         tally_cuda_kernels_apart_runs,
+                                         entry_fold_runs_apart,
+                                         entry_place_runs_apart,
+                                         NULL};
 static const char *const few_runs[] = {RUNS,
                                        tally_cuda_kernels_mark_runs,
                                        RUN_TILES,
@@ -412,10 +416,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, waves);
         add(l, runs);
         add(l, few_runs);
-        if (!c->is_sized) {
+        if (!c->is_sized)
             add(l, apart_runs);
-            add(l, large_apart_runs);
-        }
         break;
     case TALLY_LABELS:
         add(l, labels);

@@ -31,7 +31,10 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
     constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
     constexpr bool WITHOUT_BRANCH = LOWERS_CHEAPLY || (FOLD_STAGED && !FOLD_SPREADS);
-    const item_bits any = mine.of_warp();
+    item_bits any;
+    any.low = or_lanes(mine.low);
+    if (item_bits::WORDS > 1)
+        any.high = or_lanes(mine.high);
     auto step = [&](int k, bool is_head) {
         if (WITHOUT_BRANCH) { /* which most steps of a warp would take */
             if (is_head) {

@@ -412,12 +412,6 @@ struct item_bits {
     uint32 last() const {
         return WORDS > 1 && high ? 2 * WARP - 1 - __clz(high) : WARP - 1 - __clz(low);
     }
-    item_bits of_warp() const { /* those of some lane */
-        item_bits any;
-        any.low = or_lanes(low);
-        any.high = WORDS > 1 ? or_lanes(high) : 0;
-        return any;
-    }
     void drop_first() {
         high &= low ? high : high - 1;
         low &= low - 1;

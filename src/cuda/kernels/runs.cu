@@ -60,7 +60,7 @@ template <int Vectors> struct marked_vectors {
         const uint32 lane = threadIdx.x % WARP;
 #pragma unroll
         for (int v = 0; v < Vectors; v++)
-            vector[v] = __ldcs((const uint4 *)from + v * WARP + lane);
+            vector[v] = ((const uint4 *)from)[v * WARP + lane];
 #pragma unroll
         for (int v = 0; v < Vectors; v++) {
             const bool is_last = lane == WARP - 1;

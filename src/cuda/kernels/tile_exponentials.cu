@@ -17,8 +17,6 @@ inline void make_powers_of_integers() {
         make_powers_below<double, POWERS_BELOW>(BLOCK);
 }
 
-enum { SOME = 4 /* elements for which a warp asks once whether a group begins there */ };
-
 /* A thread's sums of exponentials, one for each of its groups: 'end_group' gets each but the last, which is *last. If all
  * values of a warp are near its first one, exponentials are of distances from that. Returns false if they are not. */
 template <class End>
@@ -36,28 +34,13 @@ inline bool add_near_exponentials(const thread_items &items, const item_bits &he
     const double *powers = stays_in_shared(powers_of_integers());
     real sum = 0;
     const auto group = [&] { return tile_lane{sum > 0 ? first : range<real>::lowest(), sum}; };
-    const item_bits any = heads.of_warp();
 #pragma unroll
-    for (int k = 0; k < ITEMS; k += SOME) {
-        real power[SOME];
-#pragma unroll
-        for (int j = 0; j < SOME; j++)
-            power[j] = ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k + j]) % BYTE_VALUES]
-                                 : exp_nearby(away(k + j));
-        if (any.has_some(k, SOME)) {
-#pragma unroll
-            for (int j = 0; j < SOME; j++) {
-                if (heads.has(k + j)) {
-                    end_group(group());
-                    sum = 0;
-                }
-                sum += power[j];
-            }
-        } else {
-#pragma unroll
-            for (int j = 0; j < SOME; j++)
-                sum += power[j];
+    for (int k = 0; k < ITEMS; k++) {
+        if (heads.has(k)) {
+            end_group(group());
+            sum = 0;
         }
+        sum += ARE_BYTES ? (real)powers[(uint8)(int32)value_of(items.x[k]) % BYTE_VALUES] : exp_nearby(away(k));
     }
     *last = group();
     return true;
@@ -103,10 +86,11 @@ template <class Real> struct sum_below<Real, Real> {
         return {largest, sum};
     }
 };
-/* The same of any values. Some elements find the largest of their group first, so no exponential waits for another. */
+/* The same of any values. SOME elements find the largest of their group first, so no exponential waits for another. */
 template <class End> inline tile_lane add_exponentials(const thread_items &items, const item_bits &heads, End end_group) {
     typedef decltype(tile_lane::a0) real;
     typedef sum_below<real, typename level_of<IS_FLOAT, real>::type> running_sum;
+    constexpr int SOME = 4;
     const double *powers = stays_in_shared(powers_of_integers());
     if ((IS_FLOAT || ARE_BYTES) && !SKIPS_NAN) {
         tile_lane last;
