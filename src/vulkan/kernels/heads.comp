@@ -15,9 +15,8 @@ void places_of(uint tile, uint end, bool is_last, out wide from, out wide to) {
 #define GROUP_TILE (ITEMS * BLOCK)
 #endif
 
-/* So many are marked together, in logical order: mostly a whole chunk, so that a workgroup waits once for its offsets. In
- * one pass it is a tile, whose elements have 4 bytes or more. */
-const uint MARKED = VECTORS_GIVEN != 0 ? VECTORS_GIVEN * 4 * BLOCK : 8 * 32 * BLOCK;
+/* So many are marked together, in logical order: mostly a whole chunk, so that a workgroup waits once for its offsets. */
+const uint MARKED = VECTORS_GIVEN != 0 ? VECTORS_GIVEN * 16 * BLOCK : 8 * 32 * BLOCK;
 shared uint head_bits[MARKED / 32];
 
 const uint KEYS_AHEAD = 4; /* vectors of keys, or offsets, that a thread has on their way */
