@@ -1,8 +1,8 @@
 /* What stands in a workspace before a run does not matter: plans of different operators and forms take turns in one, in
  * random order and at random sizes, over what the others have left, zeros, ones and random bits. Results are the CPU's.
  * For that no run may leave a sum behind that a block of the next run would take for one of its own (hand_over.cu), and
- * a counter may begin with anything (apart_runs.cu). Reductions by keys ask for 4 MiB besides their bits and a quarter
- * of the keys, not for a result of each element. Arguments: the number of runs, and the most elements. */
+ * a counter may begin with anything (apart_runs.cu). Reductions by keys ask for 4 MiB besides their bits and a
+ * thirty-second of the keys, not for a result of each element. Arguments: the number of runs, and the most elements. */
 #include "gpu.h"
 
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static const struct {
 enum {
     EXAMPLES = sizeof examples / sizeof *examples,
     KEY_EXAMPLES = sizeof key_examples / sizeof *key_examples,
-    WORKSPACE = 6 << 20,
+    WORKSPACE = 16 << 20,
     ALIGNMENT = 256,
     MOST_SEGMENTS = 4096,
     MEAN_RUN = 3000 /* of the keys of scans: some tiles have none that begins */
@@ -175,7 +175,7 @@ static void runs_wait_in_4_mib(void **unused) {
             const tally_shape shape = {1, n, 1, 0};
             assert_ok(tally_plan_workspace(plan, &shape, &bytes));
             const uint64_t of_elements =
-                n / 5 + n * tally_dtype_size(key_examples[k].index) / 4; /* bits, keys, tiles */
+                n / 5 + n * tally_dtype_size(key_examples[k].index) / 32; /* bits, keys, tiles */
             assert_true(bytes <= (4 << 20) + (256 << 10) + of_elements);
         }
         tally_plan_destroy(plan);
