@@ -65,9 +65,10 @@ Python with NumPy, and `build/src/libtally.so`.
   The roof is a kernel that reads, with as many thread blocks as are fastest for the size. Where an eighth or more of
   the bytes is written, the roof is the driver's copy. A peer that takes more than three times as long as tally is timed
   once. Plans are compiled first, by as many processes as there are cores.
-- **Vulkan**: figures are medians of synchronous calls. With `--beside cuda:0`, CUDA's sum and copy are the roof. The
-  time of a sum of one element, timed in turns with each case, is then taken off, because the change from CUDA costs
-  that much. Without the option, the device's own sum and copy are the roof.
+- **Vulkan**: figures are the least of several synchronous calls. With `--beside cuda:0`, CUDA's sum and copy are the
+  roof. The time of a sum of one element, timed in turns with each case, is then taken off, because the change from CUDA
+  costs that much: 208 to 534 us on an H200, which is why the least of several calls is taken. (The pages of
+  2026-11-30 and before have medians.) Without the option, the device's own sum and copy are the roof.
 - **Peers' types**: CUB sums in the library's default result types. CUB's signed kernels stand for unsigned types, and
   its maximum for the minimum. NumPy and PyTorch compute with their own default result types.
 
