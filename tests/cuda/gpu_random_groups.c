@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAST = 6 /* elements by which inputs and results may be off an aligned address */, FILL = 0x5a };
+enum {
+    PAST = 6, /* elements by which inputs and results may be off an aligned address */
+    FILL = 0x5a,
+    ALIGNMENT = 256 /* of workspaces */
+};
 
 static size_t rounds = 60, most = 8000000;
 static uint64_t first_seed = 1;
@@ -130,20 +134,38 @@ static bool make_sample(sample *s, uint64_t seed) {
 
 /* ---- the comparison ---- */
 
+/* A workspace of the caller's is full of ones; NULL: the plan has its own. */
+static tally_status run_in(tally_device *workspace_on, const sample *s, tally_plan *plan, const char *x, const char *y,
+                           const char *index, char *out, char *keys_out) {
+    const bool are_keys = s->desc.grouping == TALLY_KEYS;
+    tally_args args = {.struct_size = sizeof args,
+                       .shape = {1, s->n, 1, are_keys ? 0 : s->groups},
+                       .x = x,
+                       .y = s->desc.op == TALLY_DOT ? y : NULL,
+                       .offsets = are_keys ? NULL : index,
+                       .keys = are_keys ? index : NULL,
+                       .out = out,
+                       .out_bytes = s->results * s->out_size,
+                       .keys_out = keys_out,
+                       .keys_out_bytes = keys_out ? s->results * s->index_size : 0};
+    if (!workspace_on)
+        return tally_run(plan, &args, NULL);
+    assert_ok(tally_plan_workspace(plan, &args.shape, &args.workspace_bytes));
+    char *const ones = malloc(args.workspace_bytes + 1);
+    memset(ones, -1, args.workspace_bytes);
+    void *there;
+    assert_ok(tally_alloc(workspace_on, args.workspace_bytes + ALIGNMENT, &there));
+    args.workspace = (char *)there + -(uintptr_t)there % ALIGNMENT;
+    assert_ok(tally_copy(workspace_on, args.workspace, ones, args.workspace_bytes));
+    const tally_status status = tally_run(plan, &args, NULL);
+    tally_free(workspace_on, there);
+    free(ones);
+    return status;
+}
+
 static tally_status run(const sample *s, tally_plan *plan, const char *x, const char *y, const char *index, char *out,
                         char *keys_out) {
-    const bool are_keys = s->desc.grouping == TALLY_KEYS;
-    const tally_args args = {.struct_size = sizeof args,
-                             .shape = {1, s->n, 1, are_keys ? 0 : s->groups},
-                             .x = x,
-                             .y = s->desc.op == TALLY_DOT ? y : NULL,
-                             .offsets = are_keys ? NULL : index,
-                             .keys = are_keys ? index : NULL,
-                             .out = out,
-                             .out_bytes = s->results * s->out_size,
-                             .keys_out = keys_out,
-                             .keys_out_bytes = keys_out ? s->results * s->index_size : 0};
-    return tally_run(plan, &args, NULL);
+    return run_in(NULL, s, plan, x, y, index, out, keys_out);
 }
 
 static bool is_near(const sample *s, tally_dtype type, const char *a, const char *b) {
@@ -209,7 +231,7 @@ static bool are_keys(const sample *s, uint64_t seed, const char *keys_out) {
     return g == s->results;
 }
 
-/* Breaks an offset, and expects that nothing is written. */
+/* Breaks an offset, and expects that nothing is written, whatever stands in the workspace. */
 static void are_refused(sample *s, tally_plan *plan, const char *x, const char *y, char *index, char *out,
                         char *scratch) {
     const size_t bytes = s->results * s->out_size, where = random_below(&s->seed, s->groups + 1);
@@ -217,7 +239,7 @@ static void are_refused(sample *s, tally_plan *plan, const char *x, const char *
     memset(scratch, FILL, bytes);
     assert_ok(tally_copy(gpu, out, scratch, bytes));
     assert_ok(tally_copy(gpu, index + where * s->index_size, &bad, s->index_size));
-    assert_int_equal(run(s, plan, x, y, index, out, NULL), TALLY_BAD_OFFSETS);
+    assert_int_equal(run_in(gpu, s, plan, x, y, index, out, NULL), TALLY_BAD_OFFSETS);
     assert_ok(tally_copy(gpu, scratch, out, bytes));
     for (size_t k = 0; k < bytes; k++)
         assert_int_equal(scratch[k], FILL);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory before the last kernel, and before those that it did not wait for when it let the next one start; and after
- * it. Bytes that are hidden have their old values now. */
+/* Memory before the last kernel, and before those that no block of it waited for when it let the next one start; and
+ * after it. Bytes that are hidden have their old values now. */
 typedef struct allocation {
     unsigned char *memory, *before, *after, *is_hidden;
     size_t bytes;
@@ -16,7 +16,7 @@ static size_t count, room;
 static const void *last_stream;
 static bool is_on, has_last;                   /* a kernel that lets the next one start */
 static bool is_early, is_hidden, waited, lets; /* of this launch */
-static bool lets_before_waiting;
+static bool lets_after_waiting;
 
 static bool wanted(void) {
     const char *value = getenv("EMULATE_EARLY");
@@ -58,7 +58,7 @@ void early_begin(bool starts_early, const void *stream) {
     is_on = wanted();
     is_early = starts_early && has_last && stream == last_stream;
     last_stream = stream;
-    waited = lets = lets_before_waiting = is_hidden = false;
+    waited = lets = lets_after_waiting = is_hidden = false;
     if (!is_on || is_early)
         return;
     for (size_t k = 0; k < count; k++)
@@ -80,7 +80,7 @@ void early_end(void) {
         return;
     for (size_t k = 0; k < count; k++) {
         allocation *const a = &allocations[k];
-        if (is_early && !lets_before_waiting) /* what this one waited for is done when the next one starts */
+        if (is_early && lets_after_waiting) /* what this one waited for is done when the next one starts */
             memcpy(a->before, a->after, a->bytes);
         memcpy(a->after, a->memory, a->bytes);
         find_difference(a);
@@ -122,7 +122,7 @@ bool early_is_hidden(void) {
 
 void early_let_next(void) {
     lets = true;
-    lets_before_waiting = lets_before_waiting || (is_early && is_hidden);
+    lets_after_waiting = lets_after_waiting || (is_early && !is_hidden);
 }
 
 void early_waited(void) {

@@ -1,6 +1,7 @@
 /* Kernels that start early (griddepcontrol), as early as a GPU may let them: with EMULATE_EARLY=1 a kernel sees memory
- * as it was before the kernel in front of it in the stream, up to where it waits for that. If that one let it start
- * before it had waited itself, also as it was before the kernels in front of that. A write before the wait to what
+ * as it was before the kernel in front of it in the stream, up to where it waits for that. A kernel starts when all
+ * blocks of the one in front have let it. If all of those did so before they had waited themselves, it sees memory also
+ * as it was before the kernels in front of that. A write before the wait to what
  * those have written is a fault, and so is a kernel that ends without waiting, since the next one would wait for it
  * alone.
  *
