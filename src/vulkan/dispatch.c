@@ -129,9 +129,7 @@ bool tally_vulkan_is_misaligned(const tally_computation *c, const tally_vulkan_c
 }
 
 unsigned tally_vulkan_ahead(const tally_vulkan_plan *plan, const tally_vulkan_cut *cut, const tally_args *a) {
-    /* Bytes of elements: single ones lie in 256 ways. Of results: those of 8 are stored by twos, in as many
-     * instructions.
-     */
+    /* Elements of one byte could lie in 256 ways. Results of 8 bytes are stored by twos, in as many instructions. */
     enum { LEAST_BYTES = 2, MOST_BYTES = 4 };
     const tally_computation *c = &plan->gpu.base.computation;
     const uint64_t x = tally_vulkan_address(a->x), out = tally_vulkan_address(a->out);

@@ -238,6 +238,10 @@ started() {
 # The driver's own start-up apart from the library's. Floors: 400 ms cold, 20 ms warm, and 20 ms with kernels that were
 # compiled ahead, where NVRTC is there to do that.
 step_start() {
+    for form in reduce inclusive_scan; do
+        note_start "sum $form all_values f32" cold 400
+        note_start "sum $form all_values f32" warm 20
+    done
     for op in sum argmax var logsumexp; do
         for grouping in all_values axis segments keys; do
             for form in reduce inclusive_scan; do
@@ -249,8 +253,6 @@ step_start() {
         'sum inclusive_scan all_values f32 exact' 'sum inclusive_scan all_values f64 exact'; do
         note_start "$computation" cold 400
     done
-    note_start 'sum reduce all_values f32' warm 20
-    note_start 'sum inclusive_scan all_values f32' warm 20
     step_start_prebuilt
 }
 

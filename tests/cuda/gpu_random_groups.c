@@ -134,7 +134,7 @@ static bool make_sample(sample *s, uint64_t seed) {
 
 /* ---- the comparison ---- */
 
-/* A workspace of the caller's is full of ones; NULL: the plan has its own. */
+/* The workspace is made on that device and is full of ones. With NULL the plan takes its own. */
 static tally_status run_in(tally_device *workspace_on, const sample *s, tally_plan *plan, const char *x, const char *y,
                            const char *index, char *out, char *keys_out) {
     const bool are_keys = s->desc.grouping == TALLY_KEYS;

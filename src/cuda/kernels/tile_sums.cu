@@ -54,7 +54,7 @@ struct tile_sum {
         constexpr uint32 below = sizeof(in_t) == 1 ? 0x7f7f7f7f : 0x7fff7fff;
         return ((word & below) + below | (IS_FLOAT ? 0 : word)) & ~below;
     }
-    /* Of signed bytes. */
+    /* The magnitudes of a word's four signed bytes. */
     static uint32 magnitudes_of_bytes(uint32 word) {
         const uint32 signs = word >> 7 & 0x01010101;
         return (word ^ signs * 0xff) + signs;

@@ -79,11 +79,11 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
 #define RESULT        (PER_RESULT << OUT_LOG)
 #define FILLS_VECTORS (RESULT * VECTOR >= 16)
 
-/* What a version of scan_once.comp is compiled for: bytes from the last aligned address to the input and to the results.
- * Where both are 0, arrays are aligned or it is told at run time how they lie. */
+/* A version of scan_once.comp is compiled for how arrays lie: these are the bytes from the last aligned address to the
+ * input and to the results. If both are 0, arrays are aligned, or the kernel learns at run time how they lie. */
 layout(constant_id = 19) const uint X_AHEAD = 0;
 layout(constant_id = 20) const uint OUT_AHEAD = 0;
-/* Of its tile: both vectors of results at each place where subgroups of neighbours meet. */
+/* A tile has so many ends of subgroups, and each leaves two vectors of results in shared memory. */
 const uint EDGES = LANES > 1 ? TILE_VECTORS * BLOCK / LANES : 0, WORDS_OF_EDGES = 8 * EDGES;
 
 /* Whether the results of a tile's vectors lie across vectors in memory. Neighbouring threads then exchange the last

@@ -39,7 +39,7 @@ struct long_part {
     wide begin, end;
     wide segment; /* of which they are all; not looked at if they lie in a chunk */
 };
-/* Of the segment that begins before a chunk, and ends there or after it. */
+/* The chunk's part of the segment that begins before it. The segment ends in the chunk or after it. */
 long_part lead_of_chunk(uint chunk) {
     const wide first = times(chunk, p.chunk), e = load_wide(p_places, chunk);
     if (e == wide(0) || less(p_segments, e))
@@ -47,7 +47,7 @@ long_part lead_of_chunk(uint chunk) {
     const wide begin = offset_at(minus(e, 1u)), end = offset_at(e);
     return long_part(spans_chunks(begin, end), first, least(end, plus(first, p.chunk)), wide(0));
 }
-/* Of the segment that begins in a chunk, and ends after it. */
+/* The chunk's part of the segment that begins in it and ends after it. */
 long_part tail_of_chunk(uint chunk) {
     const wide first = times(chunk, p.chunk), after = plus(first, p.chunk);
     const wide e = chunk + 1 < p.chunks ? load_wide(p_places, chunk + 1) : wide(0);
